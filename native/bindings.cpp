@@ -1,0 +1,700 @@
+// The one file of the core that knows Python: it checks what it is given, releases the GIL, and
+// turns what the kernels say into arrays and exceptions.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "online.hpp"
+#include "predict.hpp"
+
+#if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
+#include <immintrin.h>
+#include <intrin.h>
+#endif
+
+namespace nb = nanobind;
+
+namespace kesler {
+namespace {
+
+using AnyArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+template <class T>
+using ReadArray = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
+template <class T>
+using WriteArray = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+
+// ---- instruction sets ------------------------------------------------------------------------
+
+#if defined(_MSC_VER) && defined(KESLER_HAS_avx2)
+bool cpu_has(bool avx512) {
+  int leaf[4];
+  __cpuid(leaf, 1);
+  const bool osxsave = leaf[2] & (1 << 27), fma = leaf[2] & (1 << 12);
+  if (!osxsave || !fma) return false;
+  const unsigned long long state = _xgetbv(0);
+  __cpuidex(leaf, 7, 0);
+  if (!avx512) return (state & 0x6) == 0x6 && (leaf[1] & (1 << 5));
+  const int wanted = (1 << 16) | (1 << 17) | (1 << 30) | (1 << 31);
+  return (state & 0xe6) == 0xe6 && (leaf[1] & wanted) == wanted;
+}
+bool has_avx2() { return cpu_has(false); }
+bool has_avx512() { return cpu_has(true); }
+#elif defined(KESLER_HAS_avx2)
+// __builtin_cpu_supports reads cpuid and XGETBV.
+bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+bool has_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+std::vector<const Lanes*> available_lanes() {
+  std::vector<const Lanes*> found{&lanes_baseline};
+#ifdef KESLER_HAS_avx2
+  if (has_avx2()) found.push_back(&lanes_avx2);
+  if (has_avx512()) found.push_back(&lanes_avx512);
+#endif
+  return found;
+}
+
+const Lanes* lanes_in_use = nullptr;
+
+void use_isa(const std::string& name) {
+  std::string known;
+  for (const Lanes* lanes : available_lanes()) {
+    if (name == lanes->isa) {
+      lanes_in_use = lanes;
+      return;
+    }
+    known += (known.empty() ? "" : ", ") + std::string(lanes->isa);
+  }
+  throw std::invalid_argument("instruction set '" + name + "' is not to be had here; there is: " +
+                              known);
+}
+
+template <class T>
+const LaneOps<T>& ops() {
+  if constexpr (std::is_same_v<T, float>)
+    return lanes_in_use->f32;
+  else
+    return lanes_in_use->f64;
+}
+
+// ---- signals and progress --------------------------------------------------------------------
+
+// Asked by kernels that run without the GIL. Looks for Ctrl-C and tells the progress at most ten
+// times a second; what Python raises meanwhile is kept and thrown when the kernel has stopped.
+class Poll {
+ public:
+  explicit Poll(nb::object report) : report_(std::move(report)) {}
+
+  bool operator()(std::int64_t done = -1) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::milliseconds(100)) return true;
+    last_ = now;
+    const nb::gil_scoped_acquire gil;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!report_.is_none() && done >= 0) report_(done);
+    } catch (...) {
+      raised_ = std::current_exception();
+      return false;
+    }
+    return true;
+  }
+
+  void rethrow() const {
+    if (raised_) std::rethrow_exception(raised_);
+  }
+
+ private:
+  nb::object report_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  std::exception_ptr raised_;
+};
+
+// ---- what crosses from Python ------------------------------------------------------------------
+
+std::int64_t length(const AnyArray& array) { return static_cast<std::int64_t>(array.size()); }
+
+// X as the kernels read it; keeps the arrays alive.
+class RowsHandle {
+ public:
+  RowsHandle(AnyArray values, std::optional<AnyArray> indices, std::optional<AnyArray> indptr,
+             std::int64_t n, std::int64_t d)
+      : values_(std::move(values)), indices_(std::move(indices)), indptr_(std::move(indptr)) {
+    if (n < 0 || d < 0) throw std::invalid_argument("shape must not be negative");
+    if (values_.dtype() == nb::dtype<float>())
+      rows = make<float>(n, d);
+    else if (values_.dtype() == nb::dtype<double>())
+      rows = make<double>(n, d);
+    else
+      throw std::invalid_argument("X must be float32 or float64");
+  }
+
+  std::variant<Rows<float>, Rows<double>> rows;
+
+  template <class T>
+  const Rows<T>& as() const {
+    const auto* typed = std::get_if<Rows<T>>(&rows);
+    if (!typed) throw std::invalid_argument("X and the weights differ in dtype");
+    return *typed;
+  }
+
+ private:
+  template <class T>
+  Rows<T> make(std::int64_t n, std::int64_t d) {
+    Rows<T> r;
+    r.values = static_cast<const T*>(values_.data());
+    r.n = n;
+    r.d = d;
+    if (!indices_ != !indptr_) throw std::invalid_argument("a CSR matrix has indices and indptr");
+    if (!indices_) {
+      if (d != 0 && n > std::numeric_limits<std::int64_t>::max() / d)
+        throw std::invalid_argument("shape is too large");
+      if (length(values_) != n * d) throw std::invalid_argument("X has not n x d values");
+      return r;
+    }
+    if (indices_->dtype() != indptr_->dtype())
+      throw std::invalid_argument("CSR indices and indptr differ in dtype");
+    if (length(*indptr_) != n + 1) throw std::invalid_argument("CSR indptr has not n + 1 entries");
+    if (length(*indices_) != length(values_))
+      throw std::invalid_argument("CSR indices and values differ in length");
+    r.indices = indices_->data();
+    r.indptr = indptr_->data();
+    if (indices_->dtype() == nb::dtype<std::int32_t>()) {
+      r.kind = Index::int32;
+      check<std::int32_t>(n, d);
+    } else if (indices_->dtype() == nb::dtype<std::int64_t>()) {
+      r.kind = Index::int64;
+      check<std::int64_t>(n, d);
+    } else {
+      throw std::invalid_argument("CSR indices must be int32 or int64");
+    }
+    return r;
+  }
+
+  template <class I>
+  void check(std::int64_t n, std::int64_t d) const {
+    check_csr(static_cast<const I*>(indptr_->data()), static_cast<const I*>(indices_->data()), n, d,
+              length(values_));
+  }
+
+  AnyArray values_;
+  std::optional<AnyArray> indices_, indptr_;
+};
+
+class OrdersHandle {
+ public:
+  OrdersHandle(std::int64_t n, std::int64_t n_labels, std::uint8_t form,
+               std::optional<ReadArray<std::uint8_t>> forms,
+               std::optional<ReadArray<std::int64_t>> indptr, ReadArray<std::int32_t> items,
+               std::optional<ReadArray<double>> margin, std::optional<ReadArray<double>> weight)
+      : forms_(std::move(forms)), indptr_(std::move(indptr)), items_(std::move(items)),
+        margin_(std::move(margin)), weight_(std::move(weight)) {
+    if (n < 0 || n_labels < 0 || n_labels >= std::numeric_limits<std::int32_t>::max())
+      throw std::invalid_argument("the numbers of examples and labels must fit their types");
+    if (form >= kForms) throw std::invalid_argument("unknown form");
+    const auto fits = [](const auto& array, std::size_t size) {
+      if (array && array->size() != size)
+        throw std::invalid_argument("an array of the orders has the wrong length");
+    };
+    fits(forms_, static_cast<std::size_t>(n));
+    fits(indptr_, static_cast<std::size_t>(n) + 1);
+    fits(margin_, items_.size());
+    fits(weight_, items_.size());
+    orders.n = n;
+    orders.n_labels = static_cast<std::int32_t>(n_labels);
+    orders.form = static_cast<Form>(form);
+    orders.forms = forms_ ? forms_->data() : nullptr;
+    orders.indptr = indptr_ ? indptr_->data() : nullptr;
+    orders.items = items_.data();
+    orders.n_items = static_cast<std::int64_t>(items_.size());
+    orders.margin = margin_ ? margin_->data() : nullptr;
+    orders.weight = weight_ ? weight_->data() : nullptr;
+    check_orders(orders);
+  }
+
+  Orders orders;
+
+ private:
+  std::optional<ReadArray<std::uint8_t>> forms_;
+  std::optional<ReadArray<std::int64_t>> indptr_;
+  ReadArray<std::int32_t> items_;
+  std::optional<ReadArray<double>> margin_, weight_;
+};
+
+template <class T>
+nb::object to_array(std::vector<T>&& values) {
+  auto kept = std::make_unique<std::vector<T>>(std::move(values));
+  const std::size_t size = kept->size();
+  T* data = kept->data();
+  nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  kept.release();
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner));
+}
+
+// ---- constraints -------------------------------------------------------------------------------
+
+nb::object order_sizes(const OrdersHandle& handle) {
+  const Orders& orders = handle.orders;
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(orders.n));
+  {
+    const nb::gil_scoped_release release;
+    for (std::int64_t i = 0; i < orders.n; ++i)
+      sizes[static_cast<std::size_t>(i)] = count_pairs(orders[i], orders.n_labels);
+  }
+  return to_array(std::move(sizes));
+}
+
+// (over, under, margin, weight) of all stored pairs, in order of storage.
+nb::tuple order_pairs(const OrdersHandle& handle) {
+  const Orders& orders = handle.orders;
+  std::vector<std::int32_t> over, under;
+  std::vector<double> margins, weights;
+  {
+    const nb::gil_scoped_release release;
+    std::int64_t total = 0;
+    for (std::int64_t i = 0; i < orders.n; ++i) total += count_pairs(orders[i], orders.n_labels);
+    over.reserve(static_cast<std::size_t>(total));
+    under.reserve(static_cast<std::size_t>(total));
+    margins.reserve(static_cast<std::size_t>(total));
+    weights.reserve(static_cast<std::size_t>(total));
+    for (std::int64_t i = 0; i < orders.n; ++i)
+      for_each_pair(orders[i], orders.n_labels,
+                    [&](std::int32_t a, std::int32_t b, double margin, double weight) {
+                      over.push_back(a);
+                      under.push_back(b);
+                      margins.push_back(margin);
+                      weights.push_back(weight);
+                    });
+  }
+  return nb::make_tuple(to_array(std::move(over)), to_array(std::move(under)),
+                        to_array(std::move(margins)), to_array(std::move(weights)));
+}
+
+template <class T>
+nb::object order_errors(const OrdersHandle& handle, ReadArray<T> scores) {
+  const Orders& orders = handle.orders;
+  if (scores.ndim() != 2 || static_cast<std::int64_t>(scores.shape(0)) != orders.n ||
+      static_cast<std::int64_t>(scores.shape(1)) != orders.n_labels + std::int64_t{1})
+    throw std::invalid_argument("scores must have n rows and k + 1 columns");
+  std::vector<std::uint8_t> wrong(static_cast<std::size_t>(orders.n));
+  {
+    const nb::gil_scoped_release release;
+    for (std::int64_t i = 0; i < orders.n; ++i)
+      wrong[static_cast<std::size_t>(i)] = is_wrong(
+          orders[i], scores.data() + i * (orders.n_labels + std::int64_t{1}), orders.n_labels);
+  }
+  return to_array(std::move(wrong));
+}
+
+// (example, labels along the cycle) of the first cycle, or None.
+nb::object order_cycle(const OrdersHandle& handle) {
+  const Orders& orders = handle.orders;
+  std::vector<std::int32_t> cycle;
+  std::int64_t where = -1;
+  {
+    const nb::gil_scoped_release release;
+    Closure closure(orders.n_labels);
+    for (std::int64_t i = 0; i < orders.n && where < 0; ++i) {
+      if (orders.form_of(i) != Form::pairs) continue;
+      cycle = find_cycle(closure, orders[i]);
+      if (!cycle.empty()) where = i;
+    }
+  }
+  if (where < 0) return nb::none();
+  return nb::make_tuple(where, to_array(std::move(cycle)));
+}
+
+// (example, label) of the first ranking that names a label twice, or None.
+nb::object order_repeat(const OrdersHandle& handle) {
+  const Orders& orders = handle.orders;
+  std::vector<std::int64_t> seen(static_cast<std::size_t>(orders.n_labels) + 1, -1);
+  for (std::int64_t i = 0; i < orders.n; ++i) {
+    const Order order = orders[i];
+    if (order.form != Form::adjacent && order.form != Form::all) continue;
+    for (std::int64_t p = 0; p < order.size; ++p) {
+      auto& last = seen[static_cast<std::size_t>(label_of(order.items[p]))];
+      if (last == i) return nb::make_tuple(i, label_of(order.items[p]));
+      last = i;
+    }
+  }
+  return nb::none();
+}
+
+// (indptr, items) of the transitive closure, each example as pairs ordered by over, then under.
+nb::tuple order_closure(const OrdersHandle& handle) {
+  const Orders& orders = handle.orders;
+  std::vector<std::int64_t> indptr(static_cast<std::size_t>(orders.n) + 1, 0);
+  std::vector<std::int32_t> items;
+  {
+    const nb::gil_scoped_release release;
+    Closure closure(orders.n_labels);
+    std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
+    for (std::int64_t i = 0; i < orders.n; ++i) {
+      const Order order = orders[i];
+      pairs.clear();
+      const auto collect = [&](std::int32_t a, std::int32_t b, double, double) {
+        pairs.emplace_back(a, b);
+      };
+      if (order.form == Form::pairs) {
+        closure.lay_out(order);
+        for (const std::int32_t a : closure.labels()) {
+          closure.reach(a);
+          for (const std::int32_t b : closure.labels())
+            if (closure.reached(closure.place_of(b))) pairs.emplace_back(a, b);
+        }
+      } else if (order.form == Form::adjacent) {
+        Order full = order;
+        full.form = Form::all;
+        for_each_pair(full, orders.n_labels, collect);
+      } else {
+        for_each_pair(order, orders.n_labels, collect);
+        if (order.form == Form::calibrated) {
+          Order plain = order;
+          plain.form = Form::set;
+          for_each_pair(plain, orders.n_labels, collect);
+        }
+      }
+      std::sort(pairs.begin(), pairs.end());
+      for (const auto& [a, b] : pairs) {
+        items.push_back(a);
+        items.push_back(b);
+      }
+      indptr[static_cast<std::size_t>(i) + 1] = static_cast<std::int64_t>(items.size());
+    }
+  }
+  return nb::make_tuple(to_array(std::move(indptr)), to_array(std::move(items)));
+}
+
+// For each item: does its pair stay in the transitive reduction? Of equal pairs the first stays.
+nb::object order_reduction(const OrdersHandle& handle) {
+  const Orders& orders = handle.orders;
+  std::vector<std::uint8_t> keep(static_cast<std::size_t>(orders.n_items), 1);
+  {
+    const nb::gil_scoped_release release;
+    Closure closure(orders.n_labels);
+    std::vector<std::uint8_t> seen;
+    for (std::int64_t i = 0; i < orders.n; ++i) {
+      const Order order = orders[i];
+      if (order.form != Form::pairs) continue;
+      closure.lay_out(order);
+      const std::int64_t first = order.items - orders.items;
+      for (const std::int32_t a : closure.labels()) {
+        // All that lies two steps or more below a.
+        closure.begin_reach();
+        for (const std::int32_t c : closure.below(closure.place_of(a))) closure.go_down(c);
+        seen.assign(closure.labels().size(), 0);
+        for (std::int64_t p = 0; p < order.size; p += 2) {
+          if (order.items[p] != a) continue;
+          const std::int32_t b = closure.place_of(order.items[p + 1]);
+          auto& again = seen[static_cast<std::size_t>(b)];
+          if (closure.reached(b) || again)
+            keep[static_cast<std::size_t>(first + p)] =
+                keep[static_cast<std::size_t>(first + p + 1)] = 0;
+          again = 1;
+        }
+      }
+    }
+  }
+  return to_array(std::move(keep));
+}
+
+// For each example: is every pair of `a` in the closure of `b`?
+nb::object order_consistent(const OrdersHandle& a, const OrdersHandle& b) {
+  if (a.orders.n != b.orders.n || a.orders.n_labels != b.orders.n_labels)
+    throw std::invalid_argument("both must have the same examples and labels");
+  std::vector<std::uint8_t> holds(static_cast<std::size_t>(a.orders.n));
+  {
+    const nb::gil_scoped_release release;
+    Closure closure(b.orders.n_labels);
+    for (std::int64_t i = 0; i < a.orders.n; ++i) {
+      closure.lay_out(b.orders[i]);
+      bool all = true;
+      for_each_pair(a.orders[i], a.orders.n_labels,
+                    [&](std::int32_t over, std::int32_t under, double, double) {
+                      all = all && closure.contains(over, under);
+                    });
+      holds[static_cast<std::size_t>(i)] = all;
+    }
+  }
+  return to_array(std::move(holds));
+}
+
+// ---- on-line learning --------------------------------------------------------------------------
+
+template <class T, std::size_t... I>
+std::vector<std::string> names_of_rules(std::index_sequence<I...>) {
+  return {std::tuple_element_t<I, AllRules<T>>::name...};
+}
+
+constexpr std::size_t kRules = std::tuple_size_v<AllRules<float>>;
+
+std::vector<std::string> rule_names() {
+  return names_of_rules<float>(std::make_index_sequence<kRules>{});
+}
+
+// Calls f with the rule of that name.
+template <class T, std::size_t At = 0, class F>
+void with_rule(const std::string& name, const RuleSettings& settings, F f) {
+  if constexpr (At == kRules) {
+    throw std::invalid_argument("unknown rule '" + name + "'");
+  } else {
+    using Rule = std::tuple_element_t<At, AllRules<T>>;
+    if (name == Rule::name)
+      f(Rule(settings));
+    else
+      with_rule<T, At + 1>(name, settings, f);
+  }
+}
+
+// What a rule needs and reads: (keeps logarithms, reads margins, first weight of a label).
+nb::tuple rule_traits(const std::string& name) {
+  nb::object traits;
+  with_rule<double>(name, {1.0, 1.0}, [&](auto rule) {
+    using Rule = decltype(rule);
+    double first = 0;
+    if constexpr (!Rule::additive) first = Rule::weigh(0, 0);
+    traits = nb::make_tuple(!Rule::additive, Rule::reads_margins, first);
+  });
+  return nb::cast<nb::tuple>(traits);
+}
+
+Update update_of(const std::string& name) {
+  if (name == "all") return Update::all;
+  if (name == "worst") return Update::worst;
+  if (name == "independent") return Update::independent;
+  throw std::invalid_argument("unknown update '" + name + "'");
+}
+
+template <class T>
+void check_table(const WriteArray<T>& table, std::int64_t rows, std::int64_t lanes) {
+  if (table.ndim() != 2 || static_cast<std::int64_t>(table.shape(0)) != rows ||
+      static_cast<std::int64_t>(table.shape(1)) != lanes)
+    throw std::invalid_argument("a weight table has the wrong shape");
+}
+
+std::int64_t lanes_for(std::int64_t n_labels) {
+  if (n_labels <= 4) return 4;
+  if (n_labels <= 8) return 8;
+  return (n_labels + 15) / 16 * 16;
+}
+
+void check_lanes(std::int64_t lanes) {
+  if (lanes != 4 && lanes != 8 && (lanes <= 0 || lanes % 16 != 0))
+    throw std::invalid_argument("labels must be padded to 4, 8 or a multiple of 16 lanes");
+}
+
+// One pass. `state` holds (steps, shift) and is brought up to date even when the pass is broken
+// off. Returns (examples moved, moves, example that overflowed or -1).
+template <class T>
+nb::tuple online_pass(const RowsHandle& rows_handle, const OrdersHandle& orders_handle,
+                      std::optional<ReadArray<std::int64_t>> visits,
+                      std::optional<ReadArray<double>> weight, WriteArray<T> weights,
+                      std::optional<WriteArray<T>> sums, std::optional<WriteArray<T>> logs,
+                      WriteArray<double> state, const std::string& rule_name,
+                      const std::string& update_name, double C, double log_promotion,
+                      bool intercept, nb::object report) {
+  const Rows<T>& rows = rows_handle.as<T>();
+  const Orders& orders = orders_handle.orders;
+  if (rows.n != orders.n) throw std::invalid_argument("X and y differ in length");
+  const auto lanes = static_cast<std::int64_t>(weights.ndim() == 2 ? weights.shape(1) : 0);
+  check_lanes(lanes);
+  if (lanes < orders.n_labels) throw std::invalid_argument("more labels than lanes");
+  const std::int64_t table_rows = rows.d + (intercept ? 1 : 0);
+  check_table(weights, table_rows, lanes);
+  if (sums) check_table(*sums, table_rows, lanes);
+  if (logs) check_table(*logs, table_rows, lanes);
+  if (state.size() != 2) throw std::invalid_argument("state holds two numbers");
+  if (weight && static_cast<std::int64_t>(weight->size()) != rows.n)
+    throw std::invalid_argument("weights and X differ in length");
+  if (visits)
+    for (std::size_t v = 0; v < visits->size(); ++v)
+      if (visits->data()[v] < 0 || visits->data()[v] >= rows.n)
+        throw std::invalid_argument("a visit is outside X");
+  // A virtual label needs a lane of its own after the user's.
+  for (std::int64_t i = 0; lanes == orders.n_labels && i < orders.n; ++i) {
+    const Order order = orders[i];
+    bool named = order.form == Form::calibrated;
+    for (std::int64_t p = 0; order.form == Form::pairs && p < order.size; ++p)
+      named = named || order.items[p] == orders.n_labels;
+    if (named) throw std::invalid_argument("no lane for the virtual label");
+  }
+  const Update update = update_of(update_name);
+
+  Network<T> net;
+  net.weights = weights.data();
+  net.sums = sums ? sums->data() : nullptr;
+  net.logs = logs ? logs->data() : nullptr;
+  net.lanes = lanes;
+  net.intercept = intercept;
+  net.steps = state.data()[0];
+  net.shift = state.data()[1];
+
+  Poll poll(std::move(report));
+  Pass pass;
+  with_rule<T>(rule_name, {C, log_promotion}, [&](auto rule) {
+    if (!decltype(rule)::additive && !net.logs)
+      throw std::invalid_argument("this rule keeps logarithms");
+    const nb::gil_scoped_release release;
+    Learner<T, decltype(rule)> learner(ops<T>(), rows, orders, rule, update, net);
+    pass = learner.run(visits ? visits->data() : nullptr,
+                       visits ? static_cast<std::int64_t>(visits->size()) : rows.n,
+                       weight ? weight->data() : nullptr,
+                       [&](std::int64_t done) { return poll(done); });
+  });
+  state.data()[0] = net.steps;
+  state.data()[1] = net.shift;
+  poll.rethrow();
+  return nb::make_tuple(pass.moved_examples, pass.moves, pass.overflow);
+}
+
+// ---- prediction --------------------------------------------------------------------------------
+
+template <class T>
+Sorter<T> make_sorter(const ReadArray<T>& weights, const std::optional<ReadArray<T>>& sums,
+                      double per_step, bool intercept, std::int64_t d) {
+  Sorter<T> sorter;
+  if (weights.ndim() != 2 ||
+      static_cast<std::int64_t>(weights.shape(0)) != d + (intercept ? 1 : 0) ||
+      (sums && (sums->ndim() != 2 || sums->shape(0) != weights.shape(0) ||
+                sums->shape(1) != weights.shape(1))))
+    throw std::invalid_argument("a weight table has the wrong shape");
+  sorter.lanes = static_cast<std::int64_t>(weights.shape(1));
+  check_lanes(sorter.lanes);
+  sorter.weights = weights.data();
+  sorter.sums = sums ? sums->data() : nullptr;
+  sorter.per_step = static_cast<T>(per_step);
+  sorter.intercept = intercept;
+  return sorter;
+}
+
+// Runs each(i, scores) over all rows, or over the picked ones.
+template <class T, class Each>
+void predict_rows(const RowsHandle& handle, const std::optional<ReadArray<std::int64_t>>& picked,
+                  const Sorter<T>& sorter, int n_threads, std::int64_t n_out, Each each) {
+  const Rows<T>& rows = handle.as<T>();
+  const std::int64_t n = picked ? static_cast<std::int64_t>(picked->size()) : rows.n;
+  if (n_out != n) throw std::invalid_argument("the output has the wrong number of rows");
+  if (picked)
+    for (std::int64_t v = 0; v < n; ++v)
+      if (picked->data()[v] < 0 || picked->data()[v] >= rows.n)
+        throw std::invalid_argument("a picked row is outside X");
+  Poll poll{nb::none()};
+  {
+    const nb::gil_scoped_release release;
+    over_scores(ops<T>(), rows, sorter, picked ? picked->data() : nullptr, n,
+                n_threads < 1 ? 1 : n_threads, each, [&] { return poll(); });
+  }
+  poll.rethrow();
+}
+
+template <class T>
+void scores(const RowsHandle& handle, std::optional<ReadArray<std::int64_t>> picked,
+            ReadArray<T> weights, std::optional<ReadArray<T>> sums, double per_step, bool intercept,
+            WriteArray<T> out, int n_threads) {
+  const Sorter<T> sorter = make_sorter(weights, sums, per_step, intercept, handle.as<T>().d);
+  if (out.ndim() != 2 || static_cast<std::int64_t>(out.shape(1)) > sorter.lanes)
+    throw std::invalid_argument("the output has the wrong shape");
+  const auto k = static_cast<std::int64_t>(out.shape(1));
+  T* to = out.data();
+  predict_rows<T>(handle, picked, sorter, n_threads, static_cast<std::int64_t>(out.shape(0)),
+                  [=](std::int64_t i, const T* s) { std::copy_n(s, k, to + i * k); });
+}
+
+template <class T>
+void best(const RowsHandle& handle, ReadArray<T> weights, std::optional<ReadArray<T>> sums,
+          double per_step, bool intercept, std::int64_t n_labels, WriteArray<std::int64_t> out,
+          int n_threads) {
+  const Sorter<T> sorter = make_sorter(weights, sums, per_step, intercept, handle.as<T>().d);
+  if (out.ndim() != 2 || n_labels < 1 || n_labels > sorter.lanes ||
+      static_cast<std::int64_t>(out.shape(1)) > n_labels)
+    throw std::invalid_argument("the output has the wrong shape");
+  const auto count = static_cast<std::int64_t>(out.shape(1));
+  std::int64_t* to = out.data();
+  if (count == 0) return;
+  predict_rows<T>(handle, std::nullopt, sorter, n_threads, static_cast<std::int64_t>(out.shape(0)),
+                  [=](std::int64_t i, const T* s) {
+                    best_labels(s, n_labels, count, to + i * count);
+                  });
+}
+
+}  // namespace
+}  // namespace kesler
+
+NB_MODULE(_core, m) {
+  using namespace kesler;
+  m.doc() = "The native core of Kesler.";
+  lanes_in_use = available_lanes().back();
+  if (const char* wanted = std::getenv("KESLER_ISA"); wanted && *wanted) {
+    try {
+      use_isa(wanted);
+    } catch (const std::invalid_argument& error) {
+      throw nb::import_error((std::string("KESLER_ISA: ") + error.what()).c_str());
+    }
+  }
+
+  m.def("isa", [] { return std::string(lanes_in_use->isa); });
+  m.def("available_isas", [] {
+    std::vector<std::string> names;
+    for (const Lanes* lanes : available_lanes()) names.emplace_back(lanes->isa);
+    return names;
+  });
+  m.def("use_isa", &use_isa, nb::arg("name"));
+  m.def("lanes_for", &lanes_for, nb::arg("n_labels"));
+
+  nb::class_<RowsHandle>(m, "Rows").def(
+      nb::init<AnyArray, std::optional<AnyArray>, std::optional<AnyArray>, std::int64_t,
+               std::int64_t>(),
+      nb::arg("values"), nb::arg("indices").none(), nb::arg("indptr").none(), nb::arg("n"),
+      nb::arg("d"));
+
+  nb::class_<OrdersHandle>(m, "Orders")
+      .def(nb::init<std::int64_t, std::int64_t, std::uint8_t,
+                    std::optional<ReadArray<std::uint8_t>>, std::optional<ReadArray<std::int64_t>>,
+                    ReadArray<std::int32_t>, std::optional<ReadArray<double>>,
+                    std::optional<ReadArray<double>>>(),
+           nb::arg("n"), nb::arg("n_labels"), nb::arg("form"), nb::arg("forms").none(),
+           nb::arg("indptr").none(), nb::arg("items"), nb::arg("margin").none(),
+           nb::arg("weight").none())
+      .def("sizes", &order_sizes)
+      .def("pairs", &order_pairs)
+      .def("errors", &order_errors<float>)
+      .def("errors", &order_errors<double>)
+      .def("cycle", &order_cycle)
+      .def("repeat", &order_repeat)
+      .def("closure", &order_closure)
+      .def("reduction", &order_reduction)
+      .def("is_consistent_with", &order_consistent);
+
+  m.def("rule_names", &rule_names);
+  m.def("rule_traits", &rule_traits, nb::arg("name"));
+  const auto def_typed = [&]<class T>(T) {
+    m.def("online_pass", &online_pass<T>, nb::arg("rows"), nb::arg("orders"),
+          nb::arg("visits").none(), nb::arg("weight").none(), nb::arg("weights").noconvert(),
+          nb::arg("sums").none().noconvert(), nb::arg("logs").none().noconvert(),
+          nb::arg("state").noconvert(), nb::arg("rule"), nb::arg("update"), nb::arg("C"),
+          nb::arg("log_promotion"), nb::arg("intercept"), nb::arg("report").none());
+    m.def("scores", &scores<T>, nb::arg("rows"), nb::arg("picked").none(),
+          nb::arg("weights").noconvert(), nb::arg("sums").none().noconvert(), nb::arg("per_step"),
+          nb::arg("intercept"), nb::arg("out").noconvert(), nb::arg("n_threads"));
+    m.def("best", &best<T>, nb::arg("rows"), nb::arg("weights").noconvert(),
+          nb::arg("sums").none().noconvert(), nb::arg("per_step"), nb::arg("intercept"),
+          nb::arg("n_labels"), nb::arg("out").noconvert(), nb::arg("n_threads"));
+  };
+  def_typed(float{});
+  def_typed(double{});
+}
