@@ -1,0 +1,257 @@
+"""Labels as users write them, turned into sorted label sets and 32-bit codes.
+
+Everything here serves `kesler.constraints`, which says what the codes mean; this module only reads
+arrays, indicators, lists of lists and rank matrices, and refuses what is none of these by naming
+the example and the label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+
+
+def one_dimension(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    array = np.asarray(values)
+    if array.ndim == 0:
+        raise ValueError(f"{name} must be a one-dimensional array, not a single value")
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a one-dimensional array, not of shape {array.shape}")
+    _refuse_missing(array, name)
+    return array
+
+
+def _refuse_missing(array: npt.NDArray[Any], name: str) -> None:
+    if array.dtype.kind == "f":
+        missing = ~np.isfinite(array)
+    elif array.dtype == object:
+        missing = np.fromiter(
+            (v is None or v != v for v in array.tolist()), dtype=bool, count=array.size
+        )
+    else:
+        return
+    if missing.any():
+        p = int(np.argmax(missing))
+        raise ValueError(f"{name}[{p}] is {array[p]!r}, which is not a label")
+
+
+def _distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    try:
+        return np.unique(values)
+    except TypeError as error:
+        kinds = sorted({type(v).__name__ for v in values.tolist()})
+        raise ValueError(f"labels must be of one sortable type, not {' and '.join(kinds)}") from error
+
+
+def label_set(labels: npt.ArrayLike) -> npt.NDArray[Any]:
+    return _distinct(one_dimension(labels, "labels"))
+
+
+def codes_of_distinct(
+    values: npt.NDArray[Any],
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+    """Distinct values, sorted, and the place of each value among them."""
+    if values.dtype.kind in "iu" and values.size:
+        low, high = int(values.min()), int(values.max())
+        span = high - low + 1
+        if span <= 4 * values.size + 1024:  # a table is quicker and smaller than a sort
+            offset = values if low == 0 else values - values.dtype.type(low)
+            present = np.zeros(span, dtype=bool)
+            present[offset] = True
+            found = np.flatnonzero(present)
+            table = np.cumsum(present, dtype=np.int32)
+            table -= 1
+            return (found + low).astype(values.dtype), table[offset]
+    found = _distinct(values)
+    return found, np.searchsorted(found, values).astype(np.int32)
+
+
+def comparable(values: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """`values`, if they can stand beside `labels`: numbers with numbers, text with text."""
+    sorts = {"i": "n", "u": "n", "f": "n", "b": "n", "U": "t", "S": "b"}
+    a, b = sorts.get(values.dtype.kind), sorts.get(labels.dtype.kind)
+    if a and b and a != b and values.size and labels.size:
+        raise ValueError(
+            f"labels of type {values.dtype} cannot be found among labels of type {labels.dtype}"
+        )
+    return values
+
+
+def look_up(values: npt.NDArray[Any], labels: npt.NDArray[Any], place: Any) -> npt.NDArray[np.int32]:
+    """Position of each value among the sorted labels; `place(p)` names value p in an error."""
+    codes = np.zeros(values.size, dtype=np.int64)
+    known = np.zeros(values.size, dtype=bool)
+    if labels.size and values.size:
+        try:
+            codes = np.searchsorted(labels, comparable(values, labels))
+        except TypeError as error:
+            raise ValueError(
+                f"labels of type {values.dtype} cannot be found among labels of type {labels.dtype}"
+            ) from error
+        codes[codes == labels.size] = 0
+        known = np.asarray(labels[codes] == values)
+    if not known.all():
+        p = int(np.argmin(known))
+        some = ", ".join(map(repr, labels[:6].tolist())) + (", ..." if labels.size > 6 else "")
+        raise ValueError(
+            f"{place(p)} has unknown label {values[p : p + 1].tolist()[0]!r}; labels are {some}"
+        )
+    return codes.astype(np.int32)
+
+
+# ---- supervision in its usual shapes --------------------------------------------------------------
+
+
+def is_matrix(Y: Any) -> bool:
+    """An array, a frame, or a list of rows that holds 0/1 and not labels."""
+    return getattr(Y, "ndim", None) == 2 or (
+        hasattr(Y, "shape") and hasattr(Y, "__array__") and len(Y.shape) == 2
+    )
+
+
+def from_indicator(
+    Y: Any, labels: npt.ArrayLike | None
+) -> tuple[IntArray, npt.NDArray[np.int32], npt.NDArray[Any]]:
+    columns = getattr(Y, "columns", None)
+    if sp.issparse(Y):
+        matrix = sp.csr_matrix(Y)
+        if matrix is Y or not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+    else:
+        dense = np.asarray(Y)
+        if dense.dtype == object:
+            dense = dense.astype(np.float64)
+        matrix = sp.csr_matrix(dense)
+    values = matrix.data
+    wrong = ~np.isin(values, (0, 1))
+    if wrong.any():
+        p = int(np.argmax(wrong))
+        row = int(np.searchsorted(matrix.indptr, p, side="right")) - 1
+        raise ValueError(
+            f"an indicator holds only 0 and 1; example {row}, column {matrix.indices[p]} holds "
+            f"{values[p].item()!r}"
+        )
+    matrix.eliminate_zeros()
+    named = columns if labels is None and columns is not None else labels
+    found, order = _column_labels(named, matrix.shape[1])
+    if order is not None:
+        matrix = matrix[:, order]
+    matrix.sort_indices()
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), found
+
+
+def _column_labels(
+    labels: npt.ArrayLike | None, n_columns: int
+) -> tuple[npt.NDArray[Any], IntArray | None]:
+    """The sorted labels of the columns, and the columns in that order if it is another one."""
+    if labels is None:
+        return np.arange(n_columns), None
+    names = one_dimension(labels, "labels")
+    if names.size != n_columns:
+        raise ValueError(f"there are {n_columns} columns and {names.size} labels")
+    found = _distinct(names)
+    if found.size != names.size:
+        raise ValueError("two columns have the same label")
+    order = np.argsort(names, kind="stable")
+    return found, None if np.array_equal(order, np.arange(n_columns)) else order
+
+
+def _flatten(rows: Sequence[Any], name: str) -> tuple[IntArray, list[Any]]:
+    for i, row in enumerate(rows):
+        if isinstance(row, (str, bytes)) or not isinstance(row, Iterable):
+            raise ValueError(f"example {i} of {name} is {row!r}; wanted a list of labels")
+    held = [row if isinstance(row, (list, tuple)) else list(row) for row in rows]
+    indptr = np.zeros(len(held) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, held), dtype=np.int64, count=len(held)), out=indptr[1:])
+    return indptr, list(chain.from_iterable(held))
+
+
+def _label_array(values: list[Any]) -> npt.NDArray[Any]:
+    """A list of labels as an array that keeps their type: [1, "a"] must not become two strings."""
+    if not values:
+        return np.zeros(0, dtype=np.int64)
+    types = {type(v) for v in values}
+    text = {issubclass(t, str) for t in types}
+    if len(types) > 1 and len(text) > 1:
+        kinds = " and ".join(sorted(t.__name__ for t in types))
+        raise ValueError(f"labels must be of one sortable type, not {kinds}")
+    return one_dimension(values, "labels")
+
+
+def from_collections(
+    Y: Any, labels: npt.ArrayLike | None
+) -> tuple[IntArray, npt.NDArray[np.int32], npt.NDArray[Any]]:
+    indptr, flat = _flatten(list(Y), "Y")
+    values = _label_array(flat)
+    rows = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
+    if labels is None:
+        found, codes = codes_of_distinct(values)
+    else:
+        found = label_set(labels)
+        codes = look_up(values, found, lambda p: f"example {rows[p]}")
+    ones = np.ones(codes.size, dtype=np.int8)
+    matrix = sp.csr_matrix((ones, (rows, codes)), shape=(indptr.size - 1, found.size))
+    matrix.sum_duplicates()
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), found
+
+
+def from_orders(
+    orders: Any, labels: npt.ArrayLike | None
+) -> tuple[IntArray, npt.NDArray[np.int32], npt.NDArray[Any]]:
+    if isinstance(orders, np.ndarray) and orders.ndim == 2:
+        n, width = orders.shape
+        indptr = np.arange(n + 1, dtype=np.int64) * width
+        values = one_dimension(orders.ravel(), "orders")
+        last = np.ones(values.size, dtype=bool)
+    else:
+        indptr, tiers = _flatten(list(orders), "orders")
+        held = [t if isinstance(t, (list, tuple, set, frozenset)) else (t,) for t in tiers]
+        sizes = np.fromiter(map(len, held), dtype=np.int64, count=len(held))
+        if np.any(sizes == 0):
+            at = int(np.searchsorted(indptr, int(np.argmin(sizes)), side="right")) - 1
+            raise ValueError(f"example {at} has an empty tie")
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        values = _label_array(list(chain.from_iterable(held)))
+        indptr = ends[indptr]
+        last = np.zeros(values.size, dtype=bool)
+        last[ends[1:] - 1] = True
+    rows = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
+    if labels is None:
+        found, codes = codes_of_distinct(values)
+    else:
+        found = label_set(labels)
+        codes = look_up(values, found, lambda p: f"example {rows[p]}")
+    return indptr, np.where(last, ~codes, codes), found
+
+
+def from_ranks(
+    ranks: Any, labels: npt.ArrayLike | None
+) -> tuple[IntArray, npt.NDArray[np.int32], npt.NDArray[Any]]:
+    columns = getattr(ranks, "columns", None)
+    matrix = np.asarray(ranks, dtype=np.float64)
+    if matrix.ndim != 2:
+        raise ValueError(f"ranks must have shape (n_samples, n_labels), not {matrix.shape}")
+    if np.isinf(matrix).any():
+        row, column = np.argwhere(np.isinf(matrix))[0]
+        raise ValueError(f"the rank in example {row}, column {column} is infinite")
+    found, order = _column_labels(
+        columns if labels is None and columns is not None else labels, matrix.shape[1]
+    )
+    if order is not None:
+        matrix = matrix[:, order]
+    best_first = np.argsort(matrix, axis=1, kind="stable").astype(np.int32)  # NaN comes last
+    in_order = np.take_along_axis(matrix, best_first, axis=1)
+    ranked = ~np.isnan(in_order)
+    last = np.ones_like(ranked)
+    last[:, :-1] = in_order[:, 1:] != in_order[:, :-1]  # true before NaN too
+    indptr = np.zeros(matrix.shape[0] + 1, dtype=np.int64)
+    np.cumsum(ranked.sum(axis=1), out=indptr[1:])
+    return indptr, np.where(last, ~best_first, best_first)[ranked], found
