@@ -1,0 +1,94 @@
+"""The y of fit, in whatever shape the user has it, read as `Constraints`.
+
+A 1-D array is classes, a 2-D indicator is calibrated label sets, `Constraints` are themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from kesler.constraints import Constraints
+
+
+class Target(NamedTuple):
+    """What y says, and in which shape it was said.
+
+    Attributes
+    ----------
+    constraints : Constraints
+    answer : str
+        What predict gives back: "classes", "indicator", "sparse indicator", "orders" or "top".
+    """
+
+    constraints: Constraints
+    answer: str
+
+
+def read_target(y: Any, n_samples: int) -> Target:
+    """Read y, which must have one entry for each of `n_samples` rows of X."""
+    if y is None:
+        raise ValueError("this estimator requires y to be passed, but the target y is None")
+    if isinstance(y, Constraints):
+        target = Target(y, _answer_of(y))
+    elif sp.issparse(y):
+        target = Target(Constraints.from_labelsets(y, calibrate=True), "sparse indicator")
+    else:
+        values = _as_array(y)
+        if values.ndim == 2 and values.shape[1] > 1:
+            kind = type_of_target(values, input_name="y")
+            if kind != "multilabel-indicator":
+                raise ValueError(
+                    f"Unknown label type: {kind}. y has {values.ndim} dimensions but is no 0/1 "
+                    "indicator; for label sets or rankings as lists use "
+                    "Constraints.from_labelsets or Constraints.from_rankings"
+                )
+            target = Target(Constraints.from_labelsets(y, calibrate=True), "indicator")
+        else:
+            target = Target(Constraints.from_classes(read_classes(values)), "classes")
+    if target.constraints.n_samples != n_samples:
+        raise ValueError(
+            f"X has {n_samples} examples and y has {target.constraints.n_samples}; "
+            "each example needs one entry of both"
+        )
+    return target
+
+
+def read_classes(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A column of classes; a column of measurements is refused."""
+    values = column_or_1d(values, warn=True)
+    # Integers, text and booleans are classes by their type: no need to look at each.
+    if values.dtype.kind not in "iuUb":
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise ValueError("Input y contains NaN or infinity, which is no class")
+        check_classification_targets(values)
+    return values
+
+
+def _as_array(y: Any) -> npt.NDArray[Any]:
+    try:
+        values = np.asarray(y)
+    except ValueError as error:
+        raise ValueError(
+            "y is a list of lists of different lengths; for label sets use "
+            "Constraints.from_labelsets, for rankings Constraints.from_rankings"
+        ) from error
+    if values.ndim == 1 and values.dtype == object and values.size:
+        first = values[0]
+        if isinstance(first, (list, tuple, set, frozenset, np.ndarray)):
+            raise ValueError(
+                "y is a list of collections; for label sets use Constraints.from_labelsets, "
+                "for rankings Constraints.from_rankings"
+            )
+    return values
+
+
+def _answer_of(constraints: Constraints) -> str:
+    if constraints.kind == "labelsets":
+        return "indicator" if constraints.calibrated else "top"
+    return {"classes": "classes", "rankings": "orders"}.get(constraints.kind, "top")

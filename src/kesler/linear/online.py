@@ -1,0 +1,638 @@
+"""On-line constraint classification: promote the label that should stand above, demote the other.
+
+The on-line meta-algorithm of Har-Peled, Roth and Zimak (2002, Figure 1b) over every kind of
+`Constraints`, with the perceptron, Winnow (Roth's lecture notes, section 5.1) and the
+passive-aggressive rules as promotion strategies; one-vs-all on the same network is one of its
+updates (section 3.4). The exact batch solver is another module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kesler import _checks, _core
+from kesler._driver import Outcome, Sweep, run
+from kesler._targets import Target, read_target
+from kesler.constraints import Constraints
+from kesler.linear._network import Network
+from kesler.linear._sorter import FloatArray, Sorter, as_rows
+
+__all__ = ["OnlineClassifier"]
+
+_UPDATES = ("all", "worst", "independent")
+_NO_VISITS = None  # all rows, in the order given
+
+
+class _Passes:
+    """A `Step` of the driver: one sweep is one pass over the training examples."""
+
+    def __init__(
+        self,
+        learner: OnlineClassifier,
+        network: Network,
+        X: Any,
+        constraints: Constraints,
+        weight: npt.NDArray[np.float64] | None,
+    ) -> None:
+        self._learner = learner
+        self._X = X
+        self._constraints = constraints
+        self._rows = as_rows(X)
+        self._orders = constraints._native()
+        self._weight = weight
+        self._random = check_random_state(learner.random_state)
+        self._train: npt.NDArray[np.int64] | None = None
+        self._held_out: npt.NDArray[np.int64] | None = None
+        if learner.early_stopping:
+            self._hold_out(X.shape[0])
+        self._threads = _checks.threads(learner.n_jobs) if learner.early_stopping else 1
+        self._best_error = np.inf
+        self._passes_since_best = 0
+        self.network = network
+        self.best = network
+        self.mistakes: list[int] = []
+        self.moves = 0
+
+    def _hold_out(self, n: int) -> None:
+        share = self._learner.validation_fraction
+        size = max(1, round(share * n))
+        if size >= n:
+            raise ValueError(
+                f"validation_fraction={share} of {n} examples leaves none to learn from"
+            )
+        order = self._random.permutation(n).astype(np.int64)
+        self._held_out, self._train = np.sort(order[:size]), np.sort(order[size:])
+
+    @property
+    def sweep_size(self) -> int:
+        return int(self._X.shape[0] if self._train is None else self._train.size)
+
+    def sweep(self, report: Callable[[int], None] | None) -> Sweep:
+        visits = self._train
+        if self._learner.shuffle:
+            n = self.sweep_size
+            order = self._random.permutation(n).astype(np.int64, copy=False)
+            visits = order if self._train is None else self._train[order]
+        moved, moves = self.present(visits, report)
+        self.mistakes.append(moved)
+        self.moves += moves
+        if self._held_out is not None:
+            return self._judge(moved)
+        self.best = self.network
+        return Sweep(moved / max(self.sweep_size, 1), "no_mistakes" if moved == 0 else "")
+
+    def present(
+        self, visits: npt.NDArray[np.int64] | None, report: Callable[[int], None] | None
+    ) -> tuple[int, int]:
+        """One pass of the core over the given rows; the examples moved by, and the moves."""
+        learner, network = self._learner, self.network
+        moved, moves, overflow = _core.online_pass(
+            self._rows,
+            self._orders,
+            visits,
+            self._weight,
+            network.weights,
+            network.sums,
+            network.logs,
+            network.state,
+            learner.rule,
+            learner.update,
+            float(learner.C),
+            float(np.log(learner.promotion)),
+            network.intercept,
+            report,
+        )
+        if overflow >= 0:
+            raise ValueError(
+                f"the scores of example {overflow} overflow {network.weights.dtype}: its features "
+                "are too large; scale X, for instance with sklearn.preprocessing.StandardScaler"
+            )
+        return moved, moves
+
+    def _judge(self, moved: int) -> Sweep:
+        assert self._held_out is not None
+        wrong = self.network.sorter().errors(
+            self._X, self._constraints, self._threads, self._held_out
+        )
+        error = float(np.mean(wrong))
+        if error < self._best_error:
+            self._best_error, self._passes_since_best = error, 0
+            self.best = self.network.copy()
+        else:
+            self._passes_since_best += 1
+        if moved == 0:
+            return Sweep(error, "no_mistakes")
+        stop = self._passes_since_best >= self._learner.n_iter_no_change
+        return Sweep(error, "validation" if stop else "")
+
+
+class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A linear sorter learned on line from classes, label sets, rankings, pairs, or a mixture.
+
+    Each example is shown to a network of one linear unit per label. Where a pair of its order is
+    violated the label that should stand above is promoted and the other demoted.
+
+    Parameters
+    ----------
+    rule : {"perceptron", "winnow", "positive_winnow", "pa1", "pa2"}, default="perceptron"
+        How far to move. "winnow" is balanced Winnow, multiplicative and at home where few of many
+        features matter; "positive_winnow" keeps only positive weights; "pa1" and "pa2" are the
+        passive-aggressive rules, which ask for a margin of 1 (or that of the pair).
+    update : {"all", "worst", "independent"}, default="all"
+        Move on every violated pair in turn; on the worst one only (ultraconservative); or train
+        each label on its own, which is one-vs-all on the same network.
+    average : bool, default=True
+        Predict with the mean of the weights over all steps rather than with the last ones.
+    C : float, default=1.0
+        How aggressive "pa1" and "pa2" are.
+    promotion : float, default=1.1
+        Winnow's factor for a feature of value 1.
+    max_iter : int, default=10
+        Passes over the data in `fit`; a pass without a mistake is the last.
+    shuffle : bool, default=True
+        Visit the examples in a new random order in each pass of `fit`.
+    fit_intercept : bool, default=True
+        Learn a threshold per label, as the weight of a constant feature 1.
+    early_stopping : bool, default=False
+        Hold out a share of the data in `fit`, stop when its error no longer falls, and keep the
+        weights that did best on it.
+    validation_fraction : float, default=0.1
+        That share.
+    n_iter_no_change : int, default=3
+        Passes without a lower error to wait for.
+    class_weight : dict or "balanced", optional
+        Weight of each class, which multiplies `sample_weight`; for classes only.
+    warm_start : bool, default=False
+        Go on in `fit` from where the last `fit` ended.
+    n_jobs : int, optional
+        Threads for prediction and for the error on held-out data. Learning is sequential.
+    random_state : int, RandomState or None
+        For shuffling and holding out.
+    verbose : int, default=0
+        1 shows progress on whatever takes more than two seconds.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_labels,)
+        The labels, sorted.
+    coef_ : ndarray, shape (n_labels, n_features), or (1, n_features) for two classes
+    intercept_ : ndarray, shape (n_labels,) or (1,)
+    n_iter_ : int
+        Passes made by the last `fit`.
+    mistakes_ : list of int
+        For each of them the number of examples that moved a weight.
+    n_updates_ : int
+        Moves made since learning began: the number that mistake bounds speak of.
+    t_ : float
+        Examples presented since learning began, each counted by its weight.
+    outcome_ : Outcome
+        Why the last `fit` stopped: "no_mistakes", "validation" or "max_iter", and its history.
+    n_features_in_ : int
+    feature_names_in_ : ndarray
+
+    Notes
+    -----
+    A tie is a mistake while learning, or zero weights would never move. A weight of w is w
+    presentations in a row; what is left of it below one is a presentation whose moves are that much
+    smaller. Winnow's weights, and so its scores, share an arbitrary positive factor.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kesler import Constraints, OnlineClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> OnlineClassifier(max_iter=50, random_state=0).fit(X, y).score(X, y) > 0.9
+    True
+
+    "Anything but class 2" is enough to learn something:
+
+    >>> c = Constraints.from_pairs(range(150), [1] * 150, [2] * 150, n_samples=150, labels=3)
+    >>> model = OnlineClassifier(random_state=0).fit(X, c)
+    >>> model.predict_ranking(X[:1]).shape
+    (1, 3)
+    """
+
+    def __init__(
+        self,
+        rule: str = "perceptron",
+        update: str = "all",
+        *,
+        average: bool = True,
+        C: float = 1.0,
+        promotion: float = 1.1,
+        max_iter: int = 10,
+        shuffle: bool = True,
+        fit_intercept: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        class_weight: dict[Any, float] | str | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.rule = rule
+        self.update = update
+        self.average = average
+        self.C = C
+        self.promotion = promotion
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.fit_intercept = fit_intercept
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---- learning ---------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> OnlineClassifier:
+        """Learn in up to `max_iter` passes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix, shape (n_samples, n_features)
+            float32 and float64 are read in place, C-contiguous or CSR, with 32- or 64-bit indices.
+        y : array-like of classes, indicator of label sets (n_samples, n_labels), or Constraints
+        sample_weight : array-like, shape (n_samples,), optional
+            How many times in a row each example is presented.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kesler import OnlineClassifier
+        >>> X = np.eye(3)
+        >>> OnlineClassifier(average=False, random_state=0).fit(X, ["a", "b", "c"]).predict(X)
+        array(['a', 'b', 'c'], dtype='<U1')
+        """
+        self._check_parameters()
+        with _checks.unchanged_on_error(self):
+            warm = self.warm_start and hasattr(self, "_network")
+            X = self._read(X, reset=not warm, dtype=self._network.weights.dtype if warm else None)
+            target = read_target(y, X.shape[0])
+            weight = self._weights(target, sample_weight, X.shape[0])
+            if warm:
+                network, target = self._taking_in(target, target.constraints.labels)
+                network = network.copy()
+            else:
+                network = self._start(target, X)
+                self.n_updates_ = 0
+            passes = _Passes(self, network, X, target.constraints, weight)
+            self.outcome_: Outcome = run(
+                passes, max_iter=self.max_iter, verbose=self.verbose, label="OnlineClassifier"
+            )
+            self.n_iter_ = self.outcome_.n_iter
+            self.mistakes_ = passes.mistakes
+            self.n_updates_ += passes.moves
+            self._keep(passes.best, target, passes.best.sorter().laid_out())
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> OnlineClassifier:
+        """Learn from a batch, in the order given, once.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        classes : array-like, optional
+            All labels, or in a later call more labels. A batch may lack some, but must not bring
+            one that was not announced. By default the labels of the first batch.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        Ctrl-C leaves the model with what it learned until then.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kesler import OnlineClassifier
+        >>> model = OnlineClassifier()
+        >>> model.partial_fit(np.eye(2), ["a", "c"], classes=["a", "c"]).classes_
+        array(['a', 'c'], dtype='<U1')
+        >>> model.partial_fit(np.eye(2), ["b", "c"], classes=["b"]).classes_
+        array(['a', 'b', 'c'], dtype='<U1')
+        """
+        self._check_parameters()
+        if self.early_stopping:
+            raise ValueError("early_stopping=True is for fit; partial_fit sees one batch at a time")
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                "class_weight='balanced' needs all data at once; give partial_fit a dict"
+            )
+        with _checks.unchanged_on_error(self):
+            first = not hasattr(self, "_network")
+            X = self._read(X, reset=first, dtype=None if first else self._network.weights.dtype)
+            target = read_target(y, X.shape[0])
+            weight = self._weights(target, sample_weight, X.shape[0])
+            announced = None if classes is None else np.unique(np.asarray(classes))
+            if first:
+                if announced is not None:
+                    target = target._replace(
+                        constraints=self._over(target.constraints, announced)
+                    )
+                network = self._start(target, X)
+                self.n_updates_ = 0
+                self.mistakes_: list[int] = []
+            else:
+                network, target = self._taking_in(target, announced)
+            passes = _Passes(self, network, X, target.constraints, weight)
+        # From here on the weights move in place; what was learned stays learned.
+        with_answer = target if first else target._replace(answer=self._common_answer(target))
+        self._keep(network, with_answer, None)
+        try:
+            moved, moves = passes.present(_NO_VISITS, None)
+        finally:
+            self.t_ = network.steps
+        self.n_iter_ = 1
+        self.mistakes_.append(moved)
+        self.n_updates_ += moves
+        return self
+
+    def _check_parameters(self) -> None:
+        _checks.one_of("rule", self.rule, _core.rule_names())
+        _checks.one_of("update", self.update, _UPDATES)
+        for name in ("average", "shuffle", "fit_intercept", "early_stopping", "warm_start"):
+            _checks.flag(name, getattr(self, name))
+        _checks.real("C", self.C, above=0)
+        _checks.real("promotion", self.promotion, above=1)
+        _checks.whole("max_iter", self.max_iter, at_least=1)
+        _checks.real("validation_fraction", self.validation_fraction, above=0, below=1)
+        _checks.whole("n_iter_no_change", self.n_iter_no_change, at_least=1)
+        if self.rule == "positive_winnow" and self.update == "independent":
+            raise ValueError(
+                "rule='positive_winnow' compares labels: its scores are all positive, so no label "
+                "can be judged on its own; use update='all' or 'worst', or rule='winnow'"
+            )
+
+    def _read(self, X: Any, *, reset: bool, dtype: npt.DTypeLike | None) -> Any:
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32] if dtype is None else dtype,
+            order="C",
+        )
+        if hasattr(X, "has_canonical_format") and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X
+
+    def _weights(
+        self, target: Target, sample_weight: npt.ArrayLike | None, n: int
+    ) -> npt.NDArray[np.float64] | None:
+        constraints = target.constraints
+        if self.update == "independent" and (constraints.has_margins or constraints.has_weights):
+            raise ValueError(
+                "update='independent' judges every label on its own, so margins and weights of "
+                "pairs mean nothing to it; use update='all' or 'worst'"
+            )
+        weight = _checks.weights(sample_weight, n)
+        if self.class_weight is None:
+            return weight
+        each = _class_weights(self.class_weight, constraints)
+        return each if weight is None else each * weight
+
+    def _start(self, target: Target, X: Any) -> Network:
+        constraints = target.constraints
+        if constraints.n_labels == 0:
+            raise ValueError("y names no label at all; there is nothing to sort")
+        return Network.start(
+            constraints.labels,
+            X.shape[1],
+            X.dtype,
+            rule=self.rule,
+            average=self.average,
+            intercept=self.fit_intercept,
+            virtual=constraints.calibrated,
+        )
+
+    def _taking_in(
+        self, target: Target, announced: npt.NDArray[Any] | None
+    ) -> tuple[Network, Target]:
+        """The network grown by announced labels, and the target over all of them."""
+        network: Network = self._network
+        first = _core.rule_traits(self.rule)
+        kept = (network.logs is not None, network.sums is not None, network.intercept)
+        if kept != (first[0], self.average, self.fit_intercept) or network.first != first[2]:
+            raise ValueError(
+                "rule, average and fit_intercept cannot change between calls that go on learning; "
+                "call fit with warm_start=False"
+            )
+        labels = network.labels
+        if announced is not None:
+            labels = np.unique(np.concatenate([labels, announced]))
+        constraints = self._over(target.constraints, labels)
+        network = network.with_labels(labels, constraints.calibrated)
+        return network, target._replace(constraints=constraints)
+
+    def _over(self, constraints: Constraints, labels: npt.NDArray[Any]) -> Constraints:
+        try:
+            return constraints.relabelled(labels)
+        except ValueError as error:
+            raise ValueError(f"{error}; announce new labels with classes=") from error
+
+    def _common_answer(self, target: Target) -> str:
+        return target.answer if target.answer == self._answer else "top"
+
+    def _keep(self, network: Network, target: Target, sorter: Sorter | None) -> None:
+        self._network = network
+        self._laid_out = sorter
+        self._answer = target.answer
+        self.classes_ = network.labels
+        self.t_ = network.steps
+
+    # ---- prediction -------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Any:
+        """What y was: the top class, an indicator, the order of the labels, or the top label.
+
+        Label sets are answered by an indicator when they were learned calibrated, rankings by all
+        labels best first, pairs and mixed supervision by the top label.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kesler import Constraints, OnlineClassifier
+        >>> X = np.eye(2)
+        >>> c = Constraints.from_rankings(orders=[["a", "b", "c"], ["c", "b", "a"]])
+        >>> OnlineClassifier(random_state=0).fit(X, c).predict(X)
+        array([['a', 'b', 'c'],
+               ['c', 'b', 'a']], dtype='<U1')
+        """
+        X = self._read_new(X)
+        if self._answer in ("indicator", "sparse indicator"):
+            return self._indicator(X, sparse=self._answer == "sparse indicator")
+        count = self.classes_.size if self._answer == "orders" else 1
+        best = self._sorter().best(X, count, _checks.threads(self.n_jobs))
+        return self.classes_[best if self._answer == "orders" else best[:, 0]]
+
+    def predict_ranking(self, X: Any) -> npt.NDArray[Any]:
+        """All labels of each row, best first, ties to the label that comes first in `classes_`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kesler import OnlineClassifier
+        >>> OnlineClassifier(random_state=0).fit(np.eye(2), ["a", "b"]).predict_ranking(np.eye(2))
+        array([['a', 'b'],
+               ['b', 'a']], dtype='<U1')
+        """
+        X = self._read_new(X)
+        best = self._sorter().best(X, self.classes_.size, _checks.threads(self.n_jobs))
+        ranking: npt.NDArray[Any] = self.classes_[best]
+        return ranking
+
+    def predict_labelset(self, X: Any, l: int) -> npt.NDArray[Any]:  # noqa: E741
+        """The l best labels of each row, best first (argmax_l of Table 1).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kesler import OnlineClassifier
+        >>> model = OnlineClassifier(random_state=0).fit(np.eye(3), ["a", "b", "c"])
+        >>> model.predict_labelset(np.eye(3), 2).shape
+        (3, 2)
+        """
+        X = self._read_new(X)
+        _checks.whole("l", l, at_least=0)
+        if l > self.classes_.size:
+            raise ValueError(f"l is {l}, but there are {self.classes_.size} labels")
+        best = self._sorter().best(X, int(l), _checks.threads(self.n_jobs))
+        labels: npt.NDArray[Any] = self.classes_[best]
+        return labels
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores of the labels: shape (n, k), or (n,) for two classes.
+
+        With calibrated label sets a label is relevant where its score is above 0.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kesler import OnlineClassifier
+        >>> model = OnlineClassifier(random_state=0).fit(np.eye(3), ["a", "b", "c"])
+        >>> model.decision_function(np.eye(3)).shape
+        (3, 3)
+        """
+        X = self._read_new(X)
+        scores = self._sorter().scores(X, _checks.threads(self.n_jobs))
+        k = self.classes_.size
+        if self._network.virtual:
+            return scores[:, :k] - scores[:, k:]
+        return scores[:, 1] - scores[:, 0] if self._is_binary() else scores
+
+    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Accuracy, subset accuracy of an indicator, or 1 - constraint error of `Constraints`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kesler import OnlineClassifier
+        >>> OnlineClassifier(random_state=0).fit(np.eye(2), [0, 1]).score(np.eye(2), [0, 0])
+        0.5
+        """
+        if not isinstance(y, Constraints):
+            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        X = self._read_new(X)
+        if y.n_samples != X.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} examples and y has {y.n_samples}")
+        if y.calibrated and not self._network.virtual and self.update != "independent":
+            raise ValueError(
+                "y holds calibrated label sets, but the model learned none and knows no threshold "
+                "between relevant and irrelevant"
+            )
+        weight = _checks.weights(sample_weight, X.shape[0])
+        wrong = self._sorter().errors(
+            X, y.relabelled(self.classes_), _checks.threads(self.n_jobs)
+        )
+        return float(1 - np.average(wrong, weights=weight))
+
+    @property
+    def coef_(self) -> FloatArray:
+        """Weight vectors of the labels; of two classes, their difference."""
+        coef = self._sorter().coef()
+        return coef[1:] - coef[:1] if self._is_binary() else coef
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """Thresholds of the labels; of two classes, their difference."""
+        thresholds = self._sorter().thresholds()
+        return thresholds[1:] - thresholds[:1] if self._is_binary() else thresholds
+
+    def _is_binary(self) -> bool:
+        return self._answer == "classes" and self.classes_.size == 2
+
+    def _sorter(self) -> Sorter:
+        if not hasattr(self, "_network"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        return self._network.sorter() if self._laid_out is None else self._laid_out
+
+    def _read_new(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._read(X, reset=False, dtype=self._network.weights.dtype)
+
+    def _indicator(self, X: Any, sparse: bool) -> Any:
+        import scipy.sparse as sp
+
+        k = self.classes_.size
+        scores = self._sorter().scores(X, _checks.threads(self.n_jobs))
+        relevant = scores[:, :k] > scores[:, k:]
+        return sp.csr_matrix(relevant, dtype=np.int64) if sparse else relevant.astype(np.int64)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _class_weights(
+    class_weight: dict[Any, float] | str, constraints: Constraints
+) -> npt.NDArray[np.float64]:
+    if constraints.kind != "classes":
+        raise ValueError(f"class_weight is for classes; y holds {constraints.kind}")
+    codes = constraints.class_codes()
+    if isinstance(class_weight, dict):
+        labels = constraints.labels.tolist()
+        by_label = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
+        wrong = ~np.isfinite(by_label) | (by_label < 0)
+        if wrong.any():
+            bad = labels[int(np.argmax(wrong))]
+            raise ValueError(f"class_weight of {bad!r} must be a finite number, 0 or more")
+    elif class_weight == "balanced":
+        counts = np.bincount(codes, minlength=constraints.n_labels)
+        present = counts > 0
+        by_label = np.ones(constraints.n_labels)
+        by_label[present] = codes.size / (present.sum() * counts[present])
+    else:
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {class_weight!r}")
+    weights: npt.NDArray[np.float64] = by_label[codes]
+    return weights
