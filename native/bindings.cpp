@@ -80,8 +80,8 @@ void use_isa(const std::string& name) {
     }
     known += (known.empty() ? "" : ", ") + std::string(lanes->isa);
   }
-  throw std::invalid_argument("instruction set '" + name + "' is not to be had here; there is: " +
-                              known);
+  throw std::invalid_argument("instruction set '" + name +
+                              "' is not to be had here; there is: " + known);
 }
 
 template <class T>
@@ -626,10 +626,9 @@ void best(const RowsHandle& handle, ReadArray<T> weights, std::optional<ReadArra
   const auto count = static_cast<std::int64_t>(out.shape(1));
   std::int64_t* to = out.data();
   if (count == 0) return;
-  predict_rows<T>(handle, std::nullopt, sorter, n_threads, static_cast<std::int64_t>(out.shape(0)),
-                  [=](std::int64_t i, const T* s) {
-                    best_labels(s, n_labels, count, to + i * count);
-                  });
+  predict_rows<T>(
+      handle, std::nullopt, sorter, n_threads, static_cast<std::int64_t>(out.shape(0)),
+      [=](std::int64_t i, const T* s) { best_labels(s, n_labels, count, to + i * count); });
 }
 
 }  // namespace
@@ -663,13 +662,13 @@ NB_MODULE(_core, m) {
       nb::arg("d"));
 
   nb::class_<OrdersHandle>(m, "Orders")
-      .def(nb::init<std::int64_t, std::int64_t, std::uint8_t,
-                    std::optional<ReadArray<std::uint8_t>>, std::optional<ReadArray<std::int64_t>>,
-                    ReadArray<std::int32_t>, std::optional<ReadArray<double>>,
-                    std::optional<ReadArray<double>>>(),
-           nb::arg("n"), nb::arg("n_labels"), nb::arg("form"), nb::arg("forms").none(),
-           nb::arg("indptr").none(), nb::arg("items"), nb::arg("margin").none(),
-           nb::arg("weight").none())
+      .def(
+          nb::init<std::int64_t, std::int64_t, std::uint8_t, std::optional<ReadArray<std::uint8_t>>,
+                   std::optional<ReadArray<std::int64_t>>, ReadArray<std::int32_t>,
+                   std::optional<ReadArray<double>>, std::optional<ReadArray<double>>>(),
+          nb::arg("n"), nb::arg("n_labels"), nb::arg("form"), nb::arg("forms").none(),
+          nb::arg("indptr").none(), nb::arg("items"), nb::arg("margin").none(),
+          nb::arg("weight").none())
       .def("sizes", &order_sizes)
       .def("pairs", &order_pairs)
       .def("errors", &order_errors<float>)

@@ -31,6 +31,10 @@ inline void store(T* p, Vec<T, N> v) {
   __builtin_memcpy(p, &v, sizeof v);
 }
 inline void prefetch(const void* p) { __builtin_prefetch(p); }
+template <class V>
+inline V larger(V a, V b) {
+  return a > b ? a : b;
+}
 
 #else  // a compiler without vector types: fixed loops that it may vectorise
 
@@ -43,6 +47,12 @@ struct Vec {
     return *this;
   }
 };
+template <class T, int N>
+inline Vec<T, N> operator*(const Vec<T, N>& a, const Vec<T, N>& b) {
+  Vec<T, N> r;
+  for (int i = 0; i < N; ++i) r.v[i] = a.v[i] * b.v[i];
+  return r;
+}
 template <class T, int N>
 inline Vec<T, N> operator*(T x, const Vec<T, N>& o) {
   Vec<T, N> r;
@@ -60,21 +70,53 @@ inline void store(T* p, const Vec<T, N>& r) {
   for (int i = 0; i < N; ++i) p[i] = r.v[i];
 }
 inline void prefetch(const void*) {}
+template <class T, int N>
+inline Vec<T, N> larger(const Vec<T, N>& a, const Vec<T, N>& b) {
+  Vec<T, N> r;
+  for (int i = 0; i < N; ++i) r.v[i] = a.v[i] > b.v[i] ? a.v[i] : b.v[i];
+  return r;
+}
 
 #endif
 
 // The features of a row: the p-th one stands at table row at(p).
 template <class I>
 struct Sparse {
+  static constexpr bool sparse = true;
   const I* index;
   i64 at(i64 p) const { return static_cast<i64>(index[p]); }
 };
 struct Dense {
+  static constexpr bool sparse = false;
   i64 at(i64 p) const { return p; }
 };
 
+// Numbers in the widest vector of the instruction set; wider ones would be taken apart in memory.
+#ifndef KESLER_VECTOR_BYTES
+#define KESLER_VECTOR_BYTES 16
+#endif
+constexpr i64 kAhead = 12;  // features
 template <class T>
-constexpr int kVector = 64 / static_cast<int>(sizeof(T));
+constexpr int kVector = KESLER_VECTOR_BYTES / static_cast<int>(sizeof(T));
+
+// Adds up, or takes the largest of, the lanes of a vector: halves onto halves.
+template <class T, int N>
+inline T sum_of(Vec<T, N> v) {
+  T lanes[N];
+  store<N>(lanes, v);
+  for (int half = N / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  return lanes[0];
+}
+template <class T, int N>
+inline T largest_of(Vec<T, N> v) {
+  T lanes[N];
+  store<N>(lanes, v);
+  for (int half = N / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i)
+      lanes[i] = lanes[i] > lanes[i + half] ? lanes[i] : lanes[i + half];
+  return lanes[0];
+}
 
 // M vectors of N lanes. Few vectors leave the adder idle between dependent sums, so short stretches
 // run several independent sums over the features and add them up at the end.
@@ -91,6 +133,9 @@ void score_stretch(const T* x, F feature, i64 size, const T* W, i64 lanes, const
     for (int u = 0; u < U; ++u) {
       const T* w = W + feature.at(p + u) * lanes;
       const T v = x[p + u];
+      // A wide table lies outside the nearest caches, and its rows come in no order.
+      if (F::sparse && M >= 4 && p + kAhead < size)
+        for (int m = 0; m < M; ++m) prefetch(W + feature.at(p + kAhead) * lanes + m * N);
       for (int m = 0; m < M; ++m) acc[u][m] += v * load<N>(w + m * N);
     }
   for (; p < size; ++p) {
@@ -102,6 +147,53 @@ void score_stretch(const T* x, F feature, i64 size, const T* W, i64 lanes, const
     for (int u = 1; u < U; ++u) acc[0][m] += acc[u][m];
     store<N>(s + m * N, acc[0][m]);
   }
+}
+
+// Few labels leave most of a vector idle: then a vector of the table holds G = N / L features of L
+// lanes each, and meets G values of x, each repeated L times.
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define KESLER_SPREAD
+// Lane i of the result is x[B + i / L].
+template <class T, int N, int L, int B>
+inline Vec<T, N> spread(Vec<T, N> x) {
+  constexpr int C = B + 1, D = B + 2, E = B + 3;
+  if constexpr (N == 16 && L == 4)
+    return __builtin_shufflevector(x, x, B, B, B, B, C, C, C, C, D, D, D, D, E, E, E, E);
+  else if constexpr (N == 16 && L == 8)
+    return __builtin_shufflevector(x, x, B, B, B, B, B, B, B, B, C, C, C, C, C, C, C, C);
+  else
+    return __builtin_shufflevector(x, x, B, B, B, B, C, C, C, C);
+}
+
+// The products of N values of x, from the Uth stretch of G on.
+template <class T, int N, int L, int U>
+inline void packed_steps(Vec<T, N> x, const T* w, Vec<T, N>* acc) {
+  if constexpr (U < L) {
+    acc[U % 4] += spread<T, N, L, U*(N / L)>(x) * load<N>(w + U * N);
+    packed_steps<T, N, L, U + 1>(x, w, acc);
+  }
+}
+#endif
+#endif
+
+template <class T, int L>
+void score_packed(const T* x, i64 d, const T* W, const T* bias, T* s) {
+  constexpr int N = kVector<T>;
+#ifdef KESLER_SPREAD
+  if constexpr (N >= 2 * L) {
+    Vec<T, N> acc[4] = {};
+    i64 j = 0;
+    for (; j + N <= d; j += N) packed_steps<T, N, L, 0>(load<N>(x + j), W + j * L, acc);
+    T lanes[N];
+    store<N>(lanes, (acc[0] + acc[1]) + (acc[2] + acc[3]));
+    score_stretch<T, L, 1>(x + j, Dense{}, d - j, W + j * L, L, bias, s);
+    for (int i = 0; i < N; ++i) s[i % L] += lanes[i];
+    return;
+  }
+#endif
+  constexpr int V = N < L ? N : L;
+  score_stretch<T, V, L / V>(x, Dense{}, d, W, L, bias, s);
 }
 
 template <class T, int N, int M, class F>
@@ -119,45 +211,48 @@ void add_stretch(const T* x, F feature, i64 size, const T* c, i64 lanes, T* W) {
   }
 }
 
-// Calls f.template operator()<N, M>(offset) for stretches that cover all lanes: at most eight
-// vectors at once, so that the sums stay in registers.
-template <class T, class Body>
+// Calls body.operator()<N, M>(offset) for stretches of M vectors that cover all lanes: at most
+// `Most` vectors at once, so that the sums stay in registers.
+template <class T, int Most, class Body>
 void over_stretches(i64 lanes, Body body) {
-  constexpr int N = kVector<T>;
-  if (lanes == 4) return body.template operator()<4, 1>(0);
-  if (lanes == 8) return body.template operator()<8, 1>(0);
-  i64 at = 0;
-  for (; at + 8 * N <= lanes; at += 8 * N) body.template operator()<N, 8>(at);
-  switch ((lanes - at) / N) {
-    case 1:
-      return body.template operator()<N, 1>(at);
-    case 2:
-      return body.template operator()<N, 2>(at);
-    case 3:
-      return body.template operator()<N, 3>(at);
-    case 4:
-      return body.template operator()<N, 4>(at);
-    case 5:
-      return body.template operator()<N, 5>(at);
-    case 6:
-      return body.template operator()<N, 6>(at);
-    case 7:
-      return body.template operator()<N, 7>(at);
-    default:
-      return;
+  constexpr int V = kVector<T>;
+  if (lanes == 4) {
+    constexpr int N = V < 4 ? V : 4;
+    return body.template operator()<N, 4 / N>(0);
   }
+  if (lanes == 8) {
+    constexpr int N = V < 8 ? V : 8;
+    return body.template operator()<N, 8 / N>(0);
+  }
+  i64 at = 0;
+  for (; at + Most * V <= lanes; at += Most * V) body.template operator()<V, Most>(at);
+  const int rest = static_cast<int>((lanes - at) / V);
+  if constexpr (Most > 1)
+    if (rest == 1) return body.template operator()<V, 1>(at);
+  if constexpr (Most > 2)
+    if (rest == 2) return body.template operator()<V, 2>(at);
+  if constexpr (Most > 3)
+    if (rest == 3) return body.template operator()<V, 3>(at);
+  if constexpr (Most > 4)
+    if (rest == 4) return body.template operator()<V, 4>(at);
+  if constexpr (Most > 5)
+    if (rest == 5) return body.template operator()<V, 5>(at);
+  if constexpr (Most > 6)
+    if (rest == 6) return body.template operator()<V, 6>(at);
+  if constexpr (Most > 7)
+    if (rest == 7) return body.template operator()<V, 7>(at);
 }
 
 template <class T, class F>
 void score_row(const T* x, F feature, i64 size, const T* W, i64 lanes, const T* bias, T* s) {
-  over_stretches<T>(lanes, [&]<int N, int M>(i64 at) {
+  over_stretches<T, 8>(lanes, [&]<int N, int M>(i64 at) {
     score_stretch<T, N, M>(x, feature, size, W + at, lanes, bias ? bias + at : nullptr, s + at);
   });
 }
 
 template <class T, class F>
 void add_row(const T* x, F feature, i64 size, const T* c, i64 lanes, T* W) {
-  over_stretches<T>(lanes, [&]<int N, int M>(i64 at) {
+  over_stretches<T, 8>(lanes, [&]<int N, int M>(i64 at) {
     add_stretch<T, N, M>(x, feature, size, c + at, lanes, W + at);
   });
 }
@@ -166,6 +261,8 @@ template <class T>
 void score(Row<T> x, const T* W, i64 lanes, const T* bias, T* s) {
   switch (x.kind) {
     case Index::dense:
+      if (lanes == 4) return score_packed<T, 4>(x.values, x.size, W, bias, s);
+      if (lanes == 8) return score_packed<T, 8>(x.values, x.size, W, bias, s);
       return score_row(x.values, Dense{}, x.size, W, lanes, bias, s);
     case Index::int32:
       return score_row(x.values, Sparse<std::int32_t>{static_cast<const std::int32_t*>(x.index)},
@@ -195,13 +292,42 @@ T squared_norm(Row<T> x) {
   Vec<T, N> acc{};
   i64 p = 0;
   for (; p + N <= x.size; p += N) {
-    Vec<T, N> v = load<N>(x.values + p);
+    const Vec<T, N> v = load<N>(x.values + p);
     acc += v * v;
   }
-  T sum = 0;
-  for (int i = 0; i < N; ++i) sum += acc[i];
+  T sum = sum_of<T, N>(acc);
   for (; p < x.size; ++p) sum += x.values[p] * x.values[p];
   return sum;
+}
+
+template <class T>
+i64 top(const T* s, i64 k) {
+  constexpr int N = kVector<T>;
+  T best = s[0];
+  i64 r = 0;
+  if (k >= N) {
+    Vec<T, N> most = load<N>(s);
+    for (r = N; r + N <= k; r += N) most = larger(most, load<N>(s + r));
+    best = largest_of<T, N>(most);
+  }
+  for (; r < k; ++r) best = s[r] > best ? s[r] : best;
+  for (r = 0; r < k; ++r)
+    if (s[r] == best) return r;
+  return 0;
+}
+
+template <class T>
+bool finite(const T* s, i64 lanes) {
+  constexpr int N = kVector<T>;
+  T zero = 0;  // a number times 0 is 0; what is not finite times 0 is not a number
+  i64 r = 0;
+  if (lanes >= N) {
+    Vec<T, N> acc{};
+    for (; r + N <= lanes; r += N) acc += T(0) * load<N>(s + r);
+    zero = sum_of<T, N>(acc);
+  }
+  for (; r < lanes; ++r) zero += s[r] * 0;
+  return zero == 0;
 }
 
 // R rows share every load of the table: one load of a vector of W feeds R multiply-adds.
@@ -221,33 +347,18 @@ void block_stretch(const T* x, i64 stride, i64 d, const T* W, i64 lanes, const T
     for (int m = 0; m < M; ++m) store<N>(s + r * lanes + m * N, acc[r][m]);
 }
 
-template <class T, int N, int M>
-void block_rows(const T* x, i64 stride, i64 count, i64 d, const T* W, i64 lanes, const T* bias,
-                T* s) {
-  constexpr int R = M == 1 ? 8 : (M == 2 ? 6 : 4);
-  i64 r = 0;
-  for (; r + R <= count; r += R)
-    block_stretch<T, N, M, R>(x + r * stride, stride, d, W, lanes, bias, s + r * lanes);
-  for (; r < count; ++r)
-    score_stretch<T, N, M>(x + r * stride, Dense{}, d, W, lanes, bias, s + r * lanes);
-}
-
 template <class T>
 void score_block(const T* x, i64 stride, i64 count, i64 d, const T* W, i64 lanes, const T* bias,
                  T* s) {
-  constexpr int N = kVector<T>;
-  const T* b = bias;
-  if (lanes == 4) return block_rows<T, 4, 1>(x, stride, count, d, W, lanes, b, s);
-  if (lanes == 8) return block_rows<T, 8, 1>(x, stride, count, d, W, lanes, b, s);
-  i64 at = 0;
-  for (; at + 4 * N <= lanes; at += 4 * N)
-    block_rows<T, N, 4>(x, stride, count, d, W + at, lanes, b ? b + at : b, s + at);
-  if (lanes - at == N)
-    block_rows<T, N, 1>(x, stride, count, d, W + at, lanes, b ? b + at : b, s + at);
-  else if (lanes - at == 2 * N)
-    block_rows<T, N, 2>(x, stride, count, d, W + at, lanes, b ? b + at : b, s + at);
-  else if (lanes - at == 3 * N)
-    block_rows<T, N, 3>(x, stride, count, d, W + at, lanes, b ? b + at : b, s + at);
+  over_stretches<T, 4>(lanes, [&]<int N, int M>(i64 at) {
+    constexpr int R = M == 1 ? 8 : (M == 2 ? 6 : 4);
+    const T* b = bias ? bias + at : nullptr;
+    i64 r = 0;
+    for (; r + R <= count; r += R)
+      block_stretch<T, N, M, R>(x + r * stride, stride, d, W + at, lanes, b, s + r * lanes + at);
+    for (; r < count; ++r)
+      score_stretch<T, N, M>(x + r * stride, Dense{}, d, W + at, lanes, b, s + r * lanes + at);
+  });
 }
 
 }  // namespace
@@ -259,8 +370,9 @@ void score_block(const T* x, i64 stride, i64 count, i64 d, const T* W, i64 lanes
 
 extern const Lanes KESLER_TABLE(KESLER_LANES) = {
     KESLER_NAME(KESLER_LANES),
-    {score<float>, score_block<float>, add<float>, squared_norm<float>},
-    {score<double>, score_block<double>, add<double>, squared_norm<double>},
+    {score<float>, score_block<float>, add<float>, squared_norm<float>, top<float>, finite<float>},
+    {score<double>, score_block<double>, add<double>, squared_norm<double>, top<double>,
+     finite<double>},
 };
 
 }  // namespace kesler

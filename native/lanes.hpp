@@ -36,6 +36,10 @@ struct LaneOps {
   void (*add)(Row<T> x, const T* c, std::int64_t lanes, T* W);
   // Squared Euclidean norm of x.
   T (*squared_norm)(Row<T> x);
+  // The first of the largest of s[0..k), k > 0.
+  std::int64_t (*top)(const T* s, std::int64_t k);
+  // Are all scores finite numbers?
+  bool (*finite)(const T* s, std::int64_t lanes);
 };
 
 struct Lanes {

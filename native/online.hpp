@@ -8,7 +8,8 @@
 // done. Winnow's moves are not additive; they are written at once, feature by feature.
 //
 // Averaging keeps the table W and sums = sum over moves of (steps before the move) * move; the mean
-// of W over all `steps` steps is W - sums / steps, so a step costs only its own features and labels.
+// of W over all `steps` steps is W - sums / steps, so a step costs only its own features and
+// labels.
 //
 // A presentation that moves nothing would move nothing again: a weight of w costs at most w moves.
 #pragma once
@@ -16,7 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
+#include <limits>
 #include <vector>
 
 #include "orders.hpp"
@@ -89,11 +90,10 @@ class Learner {
   bool present(std::int64_t i, double weight, Pass& pass, Poll poll) {
     if (weight <= 0) return true;
     const Order order = orders_[i];
-    norm_ = ops_.squared_norm(row_) + (net_.intercept ? T(1) : T(0));
+    norm_ = -1;
+    overflow_ = false;
     score();
-    T bad = norm_ * 0;
-    for (std::int64_t r = 0; r < net_.lanes; ++r) bad += scores_[static_cast<std::size_t>(r)] * 0;
-    if (!(bad == 0)) {
+    if (!ops_.finite(scores_.data(), net_.lanes)) {
       pass.overflow = i;
       return false;
     }
@@ -103,6 +103,10 @@ class Learner {
       moves_ = 0;
       present_once(order);
       pass.moves += moves_;
+      if (overflow_) {
+        pass.overflow = i;
+        return false;
+      }
       if (moves_ == 0) {
         net_.steps += weight;
         break;
@@ -119,13 +123,27 @@ class Learner {
     return !pass.interrupted;
   }
 
+  // Squared norm of the row with its constant feature, computed when a pair is violated. A row of
+  // norm 0 has nothing to move along, and one whose norm overflows cannot be learned.
+  bool can_move() {
+    if (norm_ < 0) {
+      norm_ = ops_.squared_norm(row_) + (net_.intercept ? T(1) : T(0));
+      overflow_ = !(norm_ <= std::numeric_limits<T>::max());
+    }
+    return norm_ > 0 && !overflow_;
+  }
+
+  bool usable(T step) {
+    overflow_ = overflow_ || !(step <= std::numeric_limits<T>::max());
+    return step > 0 && !overflow_;
+  }
+
   void score() {
     const T* bias = net_.intercept ? net_.weights + rows_.d * net_.lanes : nullptr;
     ops_.score(row_, net_.weights, net_.lanes, bias, scores_.data());
   }
 
   void present_once(const Order& order) {
-    if (!(norm_ > 0)) return;  // nothing to move along
     switch (update_) {
       case Update::all:
         return all_pairs(order);
@@ -175,22 +193,34 @@ class Learner {
   void worst_of_sides(const Order& order) {
     best_a_ = best_b_ = -1;
     if (order.size == 0 || order.size == k_) return;
+    // The rest is searched with the set itself put below all.
+    best_a_ = order.items[0];
+    if (order.size == 1) {
+      T& mine = scores_[static_cast<std::size_t>(best_a_)];
+      const T kept = mine;
+      mine = -std::numeric_limits<T>::infinity();
+      best_b_ = static_cast<std::int32_t>(ops_.top(scores_.data(), k_));
+      mine = kept;
+      return;
+    }
+    aside_.clear();
+    for (std::int64_t p = 0; p < order.size; ++p) {
+      T& mine = scores_[static_cast<std::size_t>(order.items[p])];
+      if (p && mine < aside_[static_cast<std::size_t>(best_at_)]) best_a_ = order.items[p];
+      if (best_a_ == order.items[p]) best_at_ = p;
+      aside_.push_back(mine);
+      mine = -std::numeric_limits<T>::infinity();
+    }
+    best_b_ = static_cast<std::int32_t>(ops_.top(scores_.data(), k_));
     for (std::int64_t p = 0; p < order.size; ++p)
-      if (best_a_ < 0 || s(order.items[p]) < s(best_a_)) best_a_ = order.items[p];
-    T top = -std::numeric_limits<T>::infinity();
-    for_each_rest(order, k_, [&](std::int32_t b) {
-      if (best_b_ < 0 || s(b) > top) {
-        top = s(b);
-        best_b_ = b;
-      }
-    });
+      scores_[static_cast<std::size_t>(order.items[p])] = aside_[static_cast<std::size_t>(p)];
   }
 
   void settle(std::int32_t a, std::int32_t b, T margin, T weight) {
     const T loss = rule_.loss(s(a) - s(b), margin);
-    if (!is_violated<T>(rule_, loss)) return;
+    if (!is_violated<T>(rule_, loss) || !can_move()) return;
     const T step = rule_.step(loss, 2 * norm_, weight * share_);
-    if (!(step > 0)) return;
+    if (!usable(step)) return;
     promote(a, step);
     promote(b, -step);
     ++moves_;
@@ -202,9 +232,9 @@ class Learner {
   void each_label(const Order& order) {
     const auto judge = [&](std::int32_t r, T sign) {
       const T loss = rule_.loss(sign * s(r), T(1));
-      if (!is_violated<T>(rule_, loss)) return;
+      if (!is_violated<T>(rule_, loss) || !can_move()) return;
       const T step = rule_.step(loss, norm_, share_);
-      if (!(step > 0)) return;
+      if (!usable(step)) return;
       promote(r, sign * step);
       ++moves_;
     };
@@ -272,7 +302,16 @@ class Learner {
   }
 
   void move_table(T* table, const std::vector<T>& step, bool scattered) {
-    if (scattered) {
+    if (scattered && moved_labels_.size() == 2) {  // one promoted, one demoted
+      const std::int64_t a = moved_labels_[0], b = moved_labels_[1], lanes = net_.lanes;
+      const T step_a = step[static_cast<std::size_t>(a)],
+              step_b = step[static_cast<std::size_t>(b)];
+      for_each_feature(row_, [=](std::int64_t j, T x) {
+        T* w = table + j * lanes;
+        w[a] += x * step_a;
+        w[b] += x * step_b;
+      });
+    } else if (scattered) {
       for_each_feature(row_, [&](std::int64_t j, T x) {
         T* w = table + j * net_.lanes;
         for (const std::int32_t label : moved_labels_)
@@ -334,8 +373,10 @@ class Learner {
   Row<T> row_{};
   T norm_ = 0, share_ = 1;
   std::int64_t moves_ = 0;
+  bool overflow_ = false;
   std::int32_t best_a_ = -1, best_b_ = -1;
-  std::vector<T> scores_, step_, sum_step_;
+  std::int64_t best_at_ = 0;
+  std::vector<T> scores_, step_, sum_step_, aside_;
   std::vector<std::uint8_t> moved_, role_;
   std::vector<std::int32_t> moved_labels_;
 };

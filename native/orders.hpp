@@ -82,8 +82,7 @@ void for_each_pair(const Order& order, std::int32_t n_labels, F f) {
   switch (order.form) {
     case Form::set:
       for (std::int64_t p = 0; p < order.size; ++p)
-        for_each_rest(order, n_labels,
-                      [&](std::int32_t b) { f(order.items[p], b, 1.0, 1.0); });
+        for_each_rest(order, n_labels, [&](std::int32_t b) { f(order.items[p], b, 1.0, 1.0); });
       return;
     case Form::calibrated:
       for (std::int64_t p = 0; p < order.size; ++p) f(order.items[p], n_labels, 1.0, 1.0);
@@ -202,8 +201,7 @@ bool is_wrong(const Order& order, const T* s, std::int32_t n_labels) {
 class Closure {
  public:
   explicit Closure(std::int32_t n_labels)
-      : n_labels_(n_labels),
-        stamp_(static_cast<std::size_t>(n_labels) + 1, 0),
+      : n_labels_(n_labels), stamp_(static_cast<std::size_t>(n_labels) + 1, 0),
         place_(static_cast<std::size_t>(n_labels) + 1, 0) {}
 
   void lay_out(const Order& order) {

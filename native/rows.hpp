@@ -2,10 +2,11 @@
 // each exists once.
 #pragma once
 
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "lanes.hpp"
 
@@ -55,9 +56,14 @@ void check_csr(const I* indptr, const I* indices, std::int64_t n, std::int64_t d
   if (indptr[0] != 0) throw std::invalid_argument("CSR indptr must start with 0");
   for (std::int64_t i = 0; i < n; ++i)
     if (indptr[i + 1] < indptr[i] || static_cast<std::int64_t>(indptr[i + 1]) > stored)
-      throw std::invalid_argument("CSR indptr must not decrease nor exceed the number of stored "
-                                  "values; row " +
-                                  std::to_string(i) + " does");
+      throw std::invalid_argument(
+          "CSR indptr must not decrease nor exceed the number of stored "
+          "values; row " +
+          std::to_string(i) + " does");
+  using U = std::make_unsigned_t<I>;
+  U largest = 0;  // a negative index is a very large one
+  for (I p = 0; p < indptr[n]; ++p) largest = std::max(largest, static_cast<U>(indices[p]));
+  if (indptr[n] == 0 || static_cast<std::uint64_t>(largest) < static_cast<std::uint64_t>(d)) return;
   for (std::int64_t i = 0; i < n; ++i)
     for (I p = indptr[i]; p < indptr[i + 1]; ++p)
       if (indices[p] < 0 || static_cast<std::int64_t>(indices[p]) >= d)

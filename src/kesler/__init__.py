@@ -8,15 +8,12 @@ they are first asked for.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kesler._version import __version__, show_versions
 from kesler.constraints import Constraints
 from kesler.linear import OnlineClassifier
 from kesler.persistence import load, save
-
-if TYPE_CHECKING:
-    from kesler import datasets, experiments, metrics, preparation, reporting, theory
 
 _SUBPACKAGES = ("datasets", "experiments", "metrics", "preparation", "reporting", "theory")
 

@@ -7,7 +7,7 @@ the example and the label.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -47,7 +47,14 @@ def _distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return np.unique(values)
     except TypeError as error:
         kinds = sorted({type(v).__name__ for v in values.tolist()})
-        raise ValueError(f"labels must be of one sortable type, not {' and '.join(kinds)}") from error
+        raise ValueError(
+            f"labels must be of one sortable type, not {' and '.join(kinds)}"
+        ) from error
+
+
+def shown(values: npt.NDArray[Any], p: int) -> str:
+    """One value as the user wrote it: 'a' and 3, not np.str_('a') and np.int64(3)."""
+    return repr(values[p : p + 1].tolist()[0])
 
 
 def label_set(labels: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -84,7 +91,9 @@ def comparable(values: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArra
     return values
 
 
-def look_up(values: npt.NDArray[Any], labels: npt.NDArray[Any], place: Any) -> npt.NDArray[np.int32]:
+def look_up(
+    values: npt.NDArray[Any], labels: npt.NDArray[Any], place: Callable[[int], str]
+) -> npt.NDArray[np.int32]:
     """Position of each value among the sorted labels; `place(p)` names value p in an error."""
     codes = np.zeros(values.size, dtype=np.int64)
     known = np.zeros(values.size, dtype=bool)
@@ -100,13 +109,11 @@ def look_up(values: npt.NDArray[Any], labels: npt.NDArray[Any], place: Any) -> n
     if not known.all():
         p = int(np.argmin(known))
         some = ", ".join(map(repr, labels[:6].tolist())) + (", ..." if labels.size > 6 else "")
-        raise ValueError(
-            f"{place(p)} has unknown label {values[p : p + 1].tolist()[0]!r}; labels are {some}"
-        )
+        raise ValueError(f"{place(p)} has unknown label {shown(values, p)}; labels are {some}")
     return codes.astype(np.int32)
 
 
-# ---- supervision in its usual shapes --------------------------------------------------------------
+# ---- supervision in its usual shapes ------------------------------------------------------------
 
 
 def is_matrix(Y: Any) -> bool:

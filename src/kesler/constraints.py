@@ -30,6 +30,7 @@ from kesler._labels import (
     label_set,
     look_up,
     one_dimension,
+    shown,
 )
 
 __all__ = ["Constraints", "Pairs"]
@@ -208,7 +209,8 @@ class Constraints:
         >>> from kesler import Constraints
         >>> Constraints.from_labelsets(np.array([[1, 0, 1], [0, 0, 0]])).sizes
         array([2, 0])
-        >>> Constraints.from_labelsets([["x", "z"], []], labels=["x", "y", "z"], calibrate=True).sizes
+        >>> sets = [["x", "z"], []]
+        >>> Constraints.from_labelsets(sets, labels=["x", "y", "z"], calibrate=True).sizes
         array([3, 3])
         """
         if sp.issparse(Y) or is_matrix(Y):
@@ -251,7 +253,9 @@ class Constraints:
         array([1, 2])
         """
         if (orders is None) == (ranks is None):
-            raise ValueError("give either orders= (labels, best first) or ranks= (a rank per label)")
+            raise ValueError(
+                "give either orders= (labels, best first) or ranks= (a rank per label)"
+            )
         if pairs not in ("adjacent", "all"):
             raise ValueError(f"pairs must be 'adjacent' or 'all', not {pairs!r}")
         if ranks is not None:
@@ -263,7 +267,9 @@ class Constraints:
         )
         twice = made._native().repeat()
         if twice is not None:
-            raise ValueError(f"example {twice[0]} ranks label {found[twice[1]]!r} more than once")
+            raise ValueError(
+                f"example {twice[0]} ranks label {shown(found, twice[1])} more than once"
+            )
         return made
 
     @classmethod
@@ -296,7 +302,8 @@ class Constraints:
         Examples
         --------
         >>> from kesler import Constraints
-        >>> c = Constraints.from_pairs([0, 0, 2], ["a", "b", "a"], ["b", "c", "c"], 3, ["a", "b", "c"])
+        >>> labels = ["a", "b", "c"]
+        >>> c = Constraints.from_pairs([0, 0, 2], ["a", "b", "a"], ["b", "c", "c"], 3, labels)
         >>> c.sizes
         array([2, 0, 1])
         >>> Constraints.from_pairs([0, 0], [0, 1], [1, 0], n_samples=1, labels=2)
@@ -312,13 +319,11 @@ class Constraints:
                 raise ValueError(
                     f"rows has {where.size} entries and {name} has {side.size}; a pair has one each"
                 )
-        a, b = (
-            look_up(side, found, lambda p, name=name: f"{name}[{p}] of example {where[p]}")
-            for name, side in zip(("over", "under"), sides, strict=True)
-        )
+        a = look_up(sides[0], found, lambda p: f"over[{p}] of example {where[p]}")
+        b = look_up(sides[1], found, lambda p: f"under[{p}] of example {where[p]}")
         if np.any(a == b):
             p = int(np.argmax(a == b))
-            raise ValueError(f"example {where[p]} puts label {found[a[p]]!r} over itself")
+            raise ValueError(f"example {where[p]} puts label {shown(found, a[p])} over itself")
         sorting = np.argsort(where, kind="stable")
         items = np.empty(2 * where.size, dtype=np.int32)
         items[0::2], items[1::2] = a[sorting], b[sorting]
@@ -419,8 +424,7 @@ class Constraints:
     @property
     def sizes(self) -> IntArray:
         """Number of stored pairs of each example."""
-        sizes: IntArray = self._native().sizes()
-        return sizes
+        return self._counts(self._native())
 
     @property
     def nbytes(self) -> int:
@@ -449,7 +453,7 @@ class Constraints:
         for side in (over, under):
             side[side == self.n_labels] = -1
         indptr = np.zeros(self.n_samples + 1, dtype=np.int64)
-        np.cumsum(native.sizes(), out=indptr[1:])
+        np.cumsum(self._counts(native), out=indptr[1:])
         return Pairs(indptr, over, under, margin, weight)
 
     # ---- relations --------------------------------------------------------------------------
@@ -464,7 +468,7 @@ class Constraints:
         array([6])
         """
         indptr, items = self._native().closure()
-        return Constraints._make("pairs", self.labels, items, indptr, _PAIRS)
+        return Constraints._make("pairs", self.labels, items, indptr.view(np.int64), _PAIRS)
 
     def reduction(self) -> Constraints:
         """The fewest pairs that imply the same orders; they keep their margins and weights.
@@ -576,7 +580,7 @@ class Constraints:
             item = int(self._items[p])
             example = int(np.searchsorted(self._starts(), p, side="right")) - 1
             raise ValueError(
-                f"example {example} names label {self.labels[~item if item < 0 else item]!r}, "
+                f"example {example} names label {shown(self.labels, ~item if item < 0 else item)}, "
                 "which is not among the labels given"
             )
         return self._with(found, np.where(tiers, ~moved, moved), self._form, self._forms)
@@ -681,7 +685,7 @@ class Constraints:
         """
         if self.kind != "classes":
             raise ValueError(f"{self.kind} have no class codes; only classes do")
-        view = self._items.view()
+        view: npt.NDArray[np.int32] = self._items.view()
         view.flags.writeable = False
         return view
 
@@ -694,7 +698,7 @@ class Constraints:
         for name in self.__slots__:
             setattr(self, name, state[name])
 
-    def _native(self) -> Any:
+    def _native(self) -> _core.Orders:
         """The orders as the core reads them, checked; they share this object's arrays."""
         return _core.Orders(
             self.n_samples,
@@ -718,6 +722,12 @@ class Constraints:
             self.kind, labels, items, self._indptr, form, forms, self._margin, self._weight
         )
 
+    @staticmethod
+    def _counts(native: _core.Orders) -> IntArray:
+        """Pairs of each example; NumPy has two 64-bit integers on some platforms, and shows one."""
+        counts: IntArray = native.sizes().view(np.int64)
+        return counts
+
     def _starts(self) -> IntArray:
         return np.arange(self._items.size + 1) if self._indptr is None else self._indptr
 
@@ -729,7 +739,8 @@ class Constraints:
     def _form_of_each_item(self) -> npt.NDArray[np.uint8] | np.uint8:
         if self._forms is None:
             return np.uint8(self._form)
-        return np.repeat(self._forms, np.diff(self._starts()))
+        repeated: npt.NDArray[np.uint8] = np.repeat(self._forms, np.diff(self._starts()))
+        return repeated
 
     def _has_pairs(self) -> bool:
         if self._forms is None:
@@ -737,7 +748,9 @@ class Constraints:
         return bool(np.any(self._forms == _PAIRS))
 
     def _pair_items(self) -> npt.NDArray[np.int32]:
-        return self._items[np.broadcast_to(self._form_of_each_item() == _PAIRS, self._items.shape)]
+        of_pairs = np.broadcast_to(self._form_of_each_item() == _PAIRS, self._items.shape)
+        items: npt.NDArray[np.int32] = self._items[of_pairs]
+        return items
 
 
 def _row_numbers(rows: npt.ArrayLike, n_samples: int) -> IntArray:

@@ -21,7 +21,7 @@ FloatArray = npt.NDArray[Any]
 _BLOCK = 1 << 22  # scores held at once where only their order is wanted
 
 
-def as_rows(X: Any) -> Any:
+def as_rows(X: Any) -> _core.Rows:
     """X (a C-contiguous array or CSR matrix, float32 or float64) as the core reads it, in place."""
     if not sp.issparse(X):
         return _core.Rows(X, None, None, X.shape[0], X.shape[1])
@@ -131,15 +131,16 @@ class Sorter:
     def coef(self) -> FloatArray:
         """Weight vectors as (n_labels, n_features): a view, unless something must be subtracted."""
         table = self.laid_out().weights[: self.n_features]
-        if not self.virtual:
-            return table[:, : self.n_labels].T
-        return (table[:, : self.n_labels] - table[:, self.n_labels :][:, :1]).T
+        coef: FloatArray = table[:, : self.n_labels].T
+        return coef - table[:, self.n_labels] if self.virtual else coef
 
     def thresholds(self) -> FloatArray:
         """The intercept of each label."""
         if not self.intercept:
             return np.zeros(self.n_labels, dtype=self.weights.dtype)
-        last = self.weights[-1] if self.sums is None else self.weights[-1] - self.sums[-1] / self.steps
+        last = (
+            self.weights[-1] if self.sums is None else self.weights[-1] - self.sums[-1] / self.steps
+        )
         found: FloatArray = last[: self.n_labels].copy()
         if self.virtual:
             found -= last[self.n_labels]

@@ -27,7 +27,7 @@ from kesler.linear._sorter import FloatArray, Sorter, as_rows
 
 __all__ = ["OnlineClassifier"]
 
-_UPDATES = ("all", "worst", "independent")
+_UPDATES = ("worst", "all", "independent")
 _NO_VISITS = None  # all rows, in the order given
 
 
@@ -134,7 +134,7 @@ class _Passes:
         return Sweep(error, "validation" if stop else "")
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class OnlineClassifier(ClassifierMixin, BaseEstimator):
     """A linear sorter learned on line from classes, label sets, rankings, pairs, or a mixture.
 
     Each example is shown to a network of one linear unit per label. Where a pair of its order is
@@ -146,9 +146,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         How far to move. "winnow" is balanced Winnow, multiplicative and at home where few of many
         features matter; "positive_winnow" keeps only positive weights; "pa1" and "pa2" are the
         passive-aggressive rules, which ask for a margin of 1 (or that of the pair).
-    update : {"all", "worst", "independent"}, default="all"
-        Move on every violated pair in turn; on the worst one only (ultraconservative); or train
-        each label on its own, which is one-vs-all on the same network.
+    update : {"worst", "all", "independent"}, default="worst"
+        Move on the worst violated pair only (ultraconservative); on every violated pair in turn; or
+        train each label on its own, which is one-vs-all on the same network.
     average : bool, default=True
         Predict with the mean of the weights over all steps rather than with the last ones.
     C : float, default=1.0
@@ -223,7 +223,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         rule: str = "perceptron",
-        update: str = "all",
+        update: str = "worst",
         *,
         average: bool = True,
         C: float = 1.0,
@@ -299,7 +299,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 passes, max_iter=self.max_iter, verbose=self.verbose, label="OnlineClassifier"
             )
             self.n_iter_ = self.outcome_.n_iter
-            self.mistakes_ = passes.mistakes
+            self.mistakes_: list[int] = passes.mistakes
             self.n_updates_ += passes.moves
             self._keep(passes.best, target, passes.best.sorter().laid_out())
         return self
@@ -354,12 +354,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             announced = None if classes is None else np.unique(np.asarray(classes))
             if first:
                 if announced is not None:
-                    target = target._replace(
-                        constraints=self._over(target.constraints, announced)
-                    )
+                    target = target._replace(constraints=self._over(target.constraints, announced))
                 network = self._start(target, X)
                 self.n_updates_ = 0
-                self.mistakes_: list[int] = []
+                self.mistakes_ = []
             else:
                 network, target = self._taking_in(target, announced)
             passes = _Passes(self, network, X, target.constraints, weight)
@@ -483,7 +481,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> from kesler import Constraints, OnlineClassifier
         >>> X = np.eye(2)
         >>> c = Constraints.from_rankings(orders=[["a", "b", "c"], ["c", "b", "a"]])
-        >>> OnlineClassifier(random_state=0).fit(X, c).predict(X)
+        >>> OnlineClassifier(average=False, random_state=0).fit(X, c).predict(X)
         array([['a', 'b', 'c'],
                ['c', 'b', 'a']], dtype='<U1')
         """
@@ -570,9 +568,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "between relevant and irrelevant"
             )
         weight = _checks.weights(sample_weight, X.shape[0])
-        wrong = self._sorter().errors(
-            X, y.relabelled(self.classes_), _checks.threads(self.n_jobs)
-        )
+        wrong = self._sorter().errors(X, y.relabelled(self.classes_), _checks.threads(self.n_jobs))
         return float(1 - np.average(wrong, weights=weight))
 
     @property
