@@ -738,7 +738,8 @@ class Constraints:
 
     def _form_of_each_item(self) -> npt.NDArray[np.uint8] | np.uint8:
         if self._forms is None:
-            return np.uint8(self._form)
+            form: np.uint8 = np.uint8(self._form)
+            return form
         repeated: npt.NDArray[np.uint8] = np.repeat(self._forms, np.diff(self._starts()))
         return repeated
 
