@@ -56,6 +56,8 @@ def weights(sample_weight: npt.ArrayLike | None, n_samples: int) -> npt.NDArray[
     if wrong.any():
         i = int(np.argmax(wrong))
         raise ValueError(f"sample_weight[{i}] is {w[i]}; it must be a finite number, 0 or more")
+    if w.size and not w.any():
+        raise ValueError("sample_weight is zero for every example; one at least must be above zero")
     return w
 
 

@@ -48,7 +48,9 @@ def read_target(y: Any, n_samples: int) -> Target:
                     "indicator; for label sets or rankings as lists use "
                     "Constraints.from_labelsets or Constraints.from_rankings"
                 )
-            target = Target(Constraints.from_labelsets(y, calibrate=True), "indicator")
+            named = hasattr(y, "columns")  # a frame names its labels
+            sets = Constraints.from_labelsets(y if named else values, calibrate=True)
+            target = Target(sets, "indicator")
         else:
             target = Target(Constraints.from_classes(read_classes(values)), "classes")
     if target.constraints.n_samples != n_samples:
