@@ -127,6 +127,23 @@ class Poll {
 
 // ---- what crosses from Python ------------------------------------------------------------------
 
+void check_aligned(const void* data, std::size_t size) {
+  if (reinterpret_cast<std::uintptr_t>(data) % size != 0)
+    throw std::invalid_argument("an array starts in the middle of a number");
+}
+template <class T>
+void check_aligned(const ReadArray<T>& array) {
+  check_aligned(array.data(), alignof(T));
+}
+template <class T>
+void check_aligned(const WriteArray<T>& array) {
+  check_aligned(array.data(), alignof(T));
+}
+template <class Array>
+void check_aligned(const std::optional<Array>& array) {
+  if (array) check_aligned(*array);
+}
+
 std::int64_t length(const AnyArray& array) { return static_cast<std::int64_t>(array.size()); }
 
 // X as the kernels read it; keeps the arrays alive.
@@ -135,7 +152,10 @@ class RowsHandle {
   RowsHandle(AnyArray values, std::optional<AnyArray> indices, std::optional<AnyArray> indptr,
              std::int64_t n, std::int64_t d)
       : values_(std::move(values)), indices_(std::move(indices)), indptr_(std::move(indptr)) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 48;
     if (n < 0 || d < 0) throw std::invalid_argument("shape must not be negative");
+    if (n > kMost || d > kMost)
+      throw std::invalid_argument("shape is too large: there is room for 2^48 rows and columns");
     if (values_.dtype() == nb::dtype<float>())
       rows = make<float>(n, d);
     else if (values_.dtype() == nb::dtype<double>())
@@ -157,6 +177,7 @@ class RowsHandle {
   template <class T>
   Rows<T> make(std::int64_t n, std::int64_t d) {
     Rows<T> r;
+    check_aligned(values_.data(), alignof(T));
     r.values = static_cast<const T*>(values_.data());
     r.n = n;
     r.d = d;
@@ -188,6 +209,8 @@ class RowsHandle {
 
   template <class I>
   void check(std::int64_t n, std::int64_t d) const {
+    check_aligned(indptr_->data(), alignof(I));
+    check_aligned(indices_->data(), alignof(I));
     check_csr(static_cast<const I*>(indptr_->data()), static_cast<const I*>(indices_->data()), n, d,
               length(values_));
   }
@@ -210,7 +233,9 @@ class OrdersHandle {
     const auto fits = [](const auto& array, std::size_t size) {
       if (array && array->size() != size)
         throw std::invalid_argument("an array of the orders has the wrong length");
+      check_aligned(array);
     };
+    check_aligned(items_);
     fits(forms_, static_cast<std::size_t>(n));
     fits(indptr_, static_cast<std::size_t>(n) + 1);
     fits(margin_, items_.size());
@@ -291,6 +316,7 @@ nb::object order_errors(const OrdersHandle& handle, ReadArray<T> scores) {
   if (scores.ndim() != 2 || static_cast<std::int64_t>(scores.shape(0)) != orders.n ||
       static_cast<std::int64_t>(scores.shape(1)) != orders.n_labels + std::int64_t{1})
     throw std::invalid_argument("scores must have n rows and k + 1 columns");
+  check_aligned(scores);
   std::vector<std::uint8_t> wrong(static_cast<std::size_t>(orders.n));
   {
     const nb::gil_scoped_release release;
@@ -485,6 +511,7 @@ void check_table(const WriteArray<T>& table, std::int64_t rows, std::int64_t lan
   if (table.ndim() != 2 || static_cast<std::int64_t>(table.shape(0)) != rows ||
       static_cast<std::int64_t>(table.shape(1)) != lanes)
     throw std::invalid_argument("a weight table has the wrong shape");
+  check_aligned(table);
 }
 
 std::int64_t lanes_for(std::int64_t n_labels) {
@@ -499,7 +526,7 @@ void check_lanes(std::int64_t lanes) {
 }
 
 // One pass. `state` holds (steps, shift) and is brought up to date even when the pass is broken
-// off. Returns (examples moved, moves, example that overflowed or -1).
+// off. Returns (examples with a violated pair, moves, example that overflowed or -1).
 template <class T>
 nb::tuple online_pass(const RowsHandle& rows_handle, const OrdersHandle& orders_handle,
                       std::optional<ReadArray<std::int64_t>> visits,
@@ -519,6 +546,9 @@ nb::tuple online_pass(const RowsHandle& rows_handle, const OrdersHandle& orders_
   if (sums) check_table(*sums, table_rows, lanes);
   if (logs) check_table(*logs, table_rows, lanes);
   if (state.size() != 2) throw std::invalid_argument("state holds two numbers");
+  check_aligned(state);
+  check_aligned(visits);
+  check_aligned(weight);
   if (weight && static_cast<std::int64_t>(weight->size()) != rows.n)
     throw std::invalid_argument("weights and X differ in length");
   if (visits)
@@ -550,16 +580,16 @@ nb::tuple online_pass(const RowsHandle& rows_handle, const OrdersHandle& orders_
     if (!decltype(rule)::additive && !net.logs)
       throw std::invalid_argument("this rule keeps logarithms");
     const nb::gil_scoped_release release;
-    Learner<T, decltype(rule)> learner(ops<T>(), rows, orders, rule, update, net);
+    Learner<T, decltype(rule)> learner(ops<T>(), rows, orders, rule, update, net,
+                                       [&](std::int64_t visit) { return poll(visit); });
     pass = learner.run(visits ? visits->data() : nullptr,
                        visits ? static_cast<std::int64_t>(visits->size()) : rows.n,
-                       weight ? weight->data() : nullptr,
-                       [&](std::int64_t done) { return poll(done); });
+                       weight ? weight->data() : nullptr);
   });
   state.data()[0] = net.steps;
   state.data()[1] = net.shift;
   poll.rethrow();
-  return nb::make_tuple(pass.moved_examples, pass.moves, pass.overflow);
+  return nb::make_tuple(pass.mistakes, pass.moves, pass.overflow);
 }
 
 // ---- prediction --------------------------------------------------------------------------------
@@ -573,6 +603,8 @@ Sorter<T> make_sorter(const ReadArray<T>& weights, const std::optional<ReadArray
       (sums && (sums->ndim() != 2 || sums->shape(0) != weights.shape(0) ||
                 sums->shape(1) != weights.shape(1))))
     throw std::invalid_argument("a weight table has the wrong shape");
+  check_aligned(weights);
+  check_aligned(sums);
   sorter.lanes = static_cast<std::int64_t>(weights.shape(1));
   check_lanes(sorter.lanes);
   sorter.weights = weights.data();
@@ -589,6 +621,7 @@ void predict_rows(const RowsHandle& handle, const std::optional<ReadArray<std::i
   const Rows<T>& rows = handle.as<T>();
   const std::int64_t n = picked ? static_cast<std::int64_t>(picked->size()) : rows.n;
   if (n_out != n) throw std::invalid_argument("the output has the wrong number of rows");
+  check_aligned(picked);
   if (picked)
     for (std::int64_t v = 0; v < n; ++v)
       if (picked->data()[v] < 0 || picked->data()[v] >= rows.n)
@@ -609,6 +642,7 @@ void scores(const RowsHandle& handle, std::optional<ReadArray<std::int64_t>> pic
   const Sorter<T> sorter = make_sorter(weights, sums, per_step, intercept, handle.as<T>().d);
   if (out.ndim() != 2 || static_cast<std::int64_t>(out.shape(1)) > sorter.lanes)
     throw std::invalid_argument("the output has the wrong shape");
+  check_aligned(out);
   const auto k = static_cast<std::int64_t>(out.shape(1));
   T* to = out.data();
   predict_rows<T>(handle, picked, sorter, n_threads, static_cast<std::int64_t>(out.shape(0)),
@@ -623,6 +657,7 @@ void best(const RowsHandle& handle, ReadArray<T> weights, std::optional<ReadArra
   if (out.ndim() != 2 || n_labels < 1 || n_labels > sorter.lanes ||
       static_cast<std::int64_t>(out.shape(1)) > n_labels)
     throw std::invalid_argument("the output has the wrong shape");
+  check_aligned(out);
   const auto count = static_cast<std::int64_t>(out.shape(1));
   std::int64_t* to = out.data();
   if (count == 0) return;

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -40,7 +41,7 @@ struct Network {
 };
 
 struct Pass {
-  std::int64_t moved_examples = 0;
+  std::int64_t mistakes = 0;  // examples with a violated pair
   std::int64_t moves = 0;
   std::int64_t overflow = -1;  // the row whose scores were not finite
   bool interrupted = false;
@@ -50,9 +51,9 @@ template <class T, class Rule>
 class Learner {
  public:
   Learner(const LaneOps<T>& ops, const Rows<T>& rows, const Orders& orders, const Rule& rule,
-          Update update, Network<T>& net)
+          Update update, Network<T>& net, std::function<bool(std::int64_t)> poll)
       : ops_(ops), rows_(rows), orders_(orders), rule_(rule), update_(update), net_(net),
-        k_(orders.n_labels) {
+        poll_(std::move(poll)), k_(orders.n_labels) {
     const auto lanes = static_cast<std::size_t>(net.lanes);
     scores_.assign(lanes, T(0));
     step_.assign(lanes, T(0));
@@ -61,50 +62,53 @@ class Learner {
     role_.assign(lanes, 0);
   }
 
-  // poll(presented) is called every so often and returns false to stop.
-  template <class Poll>
-  Pass run(const std::int64_t* visits, std::int64_t n_visits, const double* weight, Poll poll) {
-    constexpr std::int64_t kWorkBetweenPolls = 1 << 22;
-    Pass pass;
-    std::int64_t work = 0;
-    for (std::int64_t v = 0; v < n_visits; ++v) {
-      const std::int64_t i = visits ? visits[v] : v;
-      row_ = rows_[i];
-      work += 64 + (row_.size + 1) * net_.lanes;
-      if (work > kWorkBetweenPolls) {
-        work = 0;
-        if (!poll(v)) {
-          pass.interrupted = true;
-          return pass;
-        }
+  // Presents the rows named by `visits` (null: all, in order), each `weight` times (null: once).
+  Pass run(const std::int64_t* visits, std::int64_t n_visits, const double* weight) {
+    try {
+      for (visit_ = 0; visit_ < n_visits; ++visit_) {
+        const std::int64_t i = visits ? visits[visit_] : visit_;
+        row_ = rows_[i];
+        tick(64 + (row_.size + 1) * net_.lanes);
+        if (!present(i, weight ? weight[i] : 1.0)) break;
       }
-      if (!present(i, weight ? weight[i] : 1.0, pass, poll)) return pass;
+    } catch (const Interrupted&) {
+      write();
+      pass_.interrupted = true;
     }
-    return pass;
+    return pass_;
   }
 
  private:
+  struct Interrupted {};
+
+  // Counts work, wherever it is done, and asks now and then whether to go on.
+  void tick(std::int64_t work) {
+    constexpr std::int64_t kWorkBetweenPolls = 1 << 22;
+    work_ += work;
+    if (work_ < kWorkBetweenPolls) return;
+    work_ = 0;
+    if (!poll_(visit_)) throw Interrupted{};
+  }
+
   // Presents example i `weight` times; the fraction left over is one presentation whose pairs weigh
   // that fraction.
-  template <class Poll>
-  bool present(std::int64_t i, double weight, Pass& pass, Poll poll) {
+  bool present(std::int64_t i, double weight) {
     if (weight <= 0) return true;
     const Order order = orders_[i];
     norm_ = -1;
-    overflow_ = false;
+    overflow_ = wrong_ = false;
     score();
     if (!ops_.finite(scores_.data(), net_.lanes)) {
-      pass.overflow = i;
+      pass_.overflow = i;
       return false;
     }
-    const std::int64_t before = pass.moves;
     while (weight > 0) {
       share_ = static_cast<T>(std::min(weight, 1.0));
       moves_ = 0;
       present_once(order);
-      pass.moves += moves_;
+      pass_.moves += moves_;
       if (overflow_) {
-        pass.overflow = i;
+        pass_.overflow = i;
         return false;
       }
       if (moves_ == 0) {
@@ -113,14 +117,10 @@ class Learner {
       }
       net_.steps += std::min(weight, 1.0);
       weight -= 1;
-      if ((pass.moves & 0xfffff) == 0xfffff && !poll(i)) {
-        pass.interrupted = true;
-        break;
-      }
     }
     write();
-    pass.moved_examples += pass.moves > before;
-    return !pass.interrupted;
+    pass_.mistakes += wrong_;
+    return true;
   }
 
   // Squared norm of the row with its constant feature, computed when a pair is violated. A row of
@@ -128,7 +128,7 @@ class Learner {
   bool can_move() {
     if (norm_ < 0) {
       norm_ = ops_.squared_norm(row_) + (net_.intercept ? T(1) : T(0));
-      overflow_ = !(norm_ <= std::numeric_limits<T>::max());
+      overflow_ = !(2 * norm_ <= std::numeric_limits<T>::max());
     }
     return norm_ > 0 && !overflow_;
   }
@@ -144,6 +144,7 @@ class Learner {
   }
 
   void present_once(const Order& order) {
+    tick(net_.lanes);
     switch (update_) {
       case Update::all:
         return all_pairs(order);
@@ -163,7 +164,7 @@ class Learner {
 
   bool any_violated(const Order& order) {
     worst_of_sides(order);
-    return best_a_ >= 0 && is_violated<T>(rule_, rule_.loss(s(best_a_) - s(best_b_), T(1)));
+    return best_a_ >= 0 && is_violated(best_a_, best_b_, T(1));
   }
 
   // The pair of greatest loss; among equals the one with the smallest labels.
@@ -176,6 +177,7 @@ class Learner {
     T worst_loss = 0, worst_margin = 1, worst_weight = 1;
     std::int32_t worst_a = -1, worst_b = -1;
     for_each_pair(order, k_, [&](std::int32_t a, std::int32_t b, double margin, double weight) {
+      tick(1);
       if (!(weight > 0)) return;
       const T loss = rule_.loss(s(a) - s(b), static_cast<T>(margin));
       const bool smaller = a < worst_a || (a == worst_a && b < worst_b);
@@ -216,9 +218,17 @@ class Learner {
       scores_[static_cast<std::size_t>(order.items[p])] = aside_[static_cast<std::size_t>(p)];
   }
 
+  bool is_violated(std::int32_t a, std::int32_t b, T margin) const {
+    const T scale = std::abs(s(a)) + std::abs(s(b)) + margin;
+    return rule_.violated(rule_.loss(s(a) - s(b), margin), scale);
+  }
+
   void settle(std::int32_t a, std::int32_t b, T margin, T weight) {
+    tick(1);
+    if (!is_violated(a, b, margin)) return;
+    wrong_ = true;
+    if (!can_move()) return;
     const T loss = rule_.loss(s(a) - s(b), margin);
-    if (!is_violated<T>(rule_, loss) || !can_move()) return;
     const T step = rule_.step(loss, 2 * norm_, weight * share_);
     if (!usable(step)) return;
     promote(a, step);
@@ -232,7 +242,9 @@ class Learner {
   void each_label(const Order& order) {
     const auto judge = [&](std::int32_t r, T sign) {
       const T loss = rule_.loss(sign * s(r), T(1));
-      if (!is_violated<T>(rule_, loss) || !can_move()) return;
+      if (!rule_.violated(loss, std::abs(s(r)) + 1)) return;
+      wrong_ = true;
+      if (!can_move()) return;
       const T step = rule_.step(loss, norm_, share_);
       if (!usable(step)) return;
       promote(r, sign * step);
@@ -327,7 +339,8 @@ class Learner {
   }
 
   void multiply(std::int32_t label, T step) {
-    T largest = 0;
+    tick(4 * row_.size);
+    make_room(label, step);
     const auto shift = static_cast<T>(net_.shift);
     const auto one = [&](std::int64_t j, T x) {
       const std::int64_t at = j * net_.lanes + label;
@@ -337,12 +350,21 @@ class Learner {
       net_.weights[at] = weight;
       if (net_.sums) net_.sums[at] += change * static_cast<T>(net_.steps);
       scores_[static_cast<std::size_t>(label)] += change * x;
-      largest = std::max(largest, Rule::size(log));
     };
     for_each_feature(row_, one);
     if (net_.intercept) one(rows_.d, T(1));
+  }
+
+  // Before logarithms grow by `step * x`: if a weight would overflow, all are divided by more.
+  void make_room(std::int32_t label, T step) {
     constexpr T kRoom = 30;  // exp(30) leaves float32 room for any sum over features
-    if (largest > shift + kRoom) rescale(largest);
+    T largest = 0;
+    const auto look = [&](std::int64_t j, T x) {
+      largest = std::max(largest, Rule::size(net_.logs[j * net_.lanes + label] + step * x));
+    };
+    for_each_feature(row_, look);
+    if (net_.intercept) look(rows_.d, T(1));
+    if (largest > static_cast<T>(net_.shift) + kRoom) rescale(largest);
   }
 
   // All weights share one factor, which no order of labels depends on.
@@ -369,11 +391,14 @@ class Learner {
   const Rule rule_;
   const Update update_;
   Network<T>& net_;
+  const std::function<bool(std::int64_t)> poll_;  // told the visit, answers whether to go on
   const std::int32_t k_;
   Row<T> row_{};
   T norm_ = 0, share_ = 1;
   std::int64_t moves_ = 0;
-  bool overflow_ = false;
+  std::int64_t visit_ = 0, work_ = 0;
+  Pass pass_;
+  bool overflow_ = false, wrong_ = false;
   std::int32_t best_a_ = -1, best_b_ = -1;
   std::int64_t best_at_ = 0;
   std::vector<T> scores_, step_, sum_step_, aside_;

@@ -93,7 +93,9 @@ void best_labels(const T* s, std::int64_t k, std::int64_t count, std::int64_t* o
     out[0] = best;
     return;
   }
-  const auto before = [s](std::int64_t a, std::int64_t b) {
+  const auto before = [s](std::int64_t a, std::int64_t b) {  // what is no number comes last
+    const bool a_lost = s[a] != s[a], b_lost = s[b] != s[b];
+    if (a_lost || b_lost) return a_lost == b_lost ? a < b : b_lost;
     return s[a] != s[b] ? s[a] > s[b] : a < b;
   };
   if (count == k) {

@@ -4,14 +4,16 @@
 // struct and name it in `AllRules`: the loop, the bindings and the estimator find it there.
 //
 // A rule answers
-//   loss(margin, wanted)       how wrong a pair is whose scores differ by `margin`; a pair is
-//                              violated when this is >= 0 (Strict: > 0)
+//   loss(margin, wanted)       how wrong a pair is whose scores differ by `margin`
+//   violated(loss, scale)      whether to move; `scale` bounds the numbers that loss comes from
 //   step(loss, norm, weight)   how far to move; `norm` is the squared norm of the expanded point
 // and has `additive` = true where a label moves by step * x. A rule that is not additive keeps the
 // logarithms of its weights in a second table and says what a logarithm weighs.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 
 namespace kesler {
@@ -24,9 +26,9 @@ struct RuleSettings {
 // For the mistake-driven rules a tie is a mistake: with zero weights nothing would ever move.
 template <class T>
 struct MistakeDriven {
-  static constexpr bool strict = false;
   static constexpr bool reads_margins = false;
   T loss(T margin, T) const { return -margin; }
+  bool violated(T loss, T) const { return loss >= 0; }
 };
 
 template <class T>
@@ -63,12 +65,15 @@ struct PositiveWinnow : Winnow<T> {
 
 template <class T>
 struct HingeDriven {
-  static constexpr bool strict = true;
   static constexpr bool reads_margins = true;
   static constexpr bool additive = true;
   T C;
   explicit HingeDriven(const RuleSettings& settings) : C(static_cast<T>(settings.C)) {}
   T loss(T margin, T wanted) const { return wanted - margin; }
+  // What rounding leaves of a loss that was settled is not a loss.
+  bool violated(T loss, T scale) const {
+    return loss > 8 * std::numeric_limits<T>::epsilon() * scale;
+  }
 };
 
 template <class T>
@@ -88,10 +93,5 @@ struct PassiveAggressive2 : HingeDriven<T> {
 template <class T>
 using AllRules = std::tuple<Perceptron<T>, Winnow<T>, PositiveWinnow<T>, PassiveAggressive1<T>,
                             PassiveAggressive2<T>>;
-
-template <class T, class Rule>
-bool is_violated(const Rule&, T loss) {
-  return Rule::strict ? loss > 0 : loss >= 0;
-}
 
 }  // namespace kesler

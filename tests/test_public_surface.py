@@ -34,7 +34,7 @@ PUBLIC = {
         "make_rankings",
         "names",
     ],
-    "kesler.experiments": [],
+    "kesler.experiments": ["names", "run"],
     "kesler.metrics": [
         "constraint_accuracy_scorer",
         "constraint_error",

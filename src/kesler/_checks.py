@@ -6,6 +6,7 @@ as it was.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
@@ -15,10 +16,12 @@ import joblib
 import numpy as np
 import numpy.typing as npt
 
+_MOST_THREADS = 1024  # beyond any machine's; there are never more than blocks of rows
+
 
 def one_of(name: str, value: Any, options: Sequence[str]) -> None:
     """Refuse a value that is none of the options."""
-    if value not in options:
+    if not isinstance(value, str) or value not in options:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, not {value!r}")
 
 
@@ -30,7 +33,13 @@ def whole(name: str, value: Any, at_least: int) -> None:
 
 def real(name: str, value: Any, above: float, below: float = np.inf) -> None:
     """Refuse what is no number strictly between the bounds."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not above < float(value) < below:
+    number = math.nan
+    if isinstance(value, Real) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+    if not above < number < below or number == math.inf:
         upper = "" if below == np.inf else f" and below {below}"
         raise ValueError(f"{name} must be a number above {above}{upper}, not {value!r}")
 
@@ -45,7 +54,7 @@ def weights(sample_weight: npt.ArrayLike | None, n_samples: int) -> npt.NDArray[
     """Sample weights as float64, checked; None stays None."""
     if sample_weight is None:
         return None
-    w = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    w = np.asarray(sample_weight, dtype=np.float64)
     if w.ndim == 0:
         w = np.full(n_samples, float(w))
     if w.ndim != 1:
@@ -56,14 +65,47 @@ def weights(sample_weight: npt.ArrayLike | None, n_samples: int) -> npt.NDArray[
     if wrong.any():
         i = int(np.argmax(wrong))
         raise ValueError(f"sample_weight[{i}] is {w[i]}; it must be a finite number, 0 or more")
-    if w.size and not w.any():
-        raise ValueError("sample_weight is zero for every example; one at least must be above zero")
-    return w
+    return np.require(w, requirements=["C", "A"])
 
 
 def threads(n_jobs: int | None) -> int:
     """Threads to use: n_jobs as joblib reads it, its limits for nested calls included."""
-    return int(joblib.effective_n_jobs(n_jobs))
+    return min(int(joblib.effective_n_jobs(n_jobs)), _MOST_THREADS)
+
+
+def refuse_corrupt(matrix: Any) -> None:
+    """A sparse matrix whose indices are out of range crashes SciPy; find that first.
+
+    SciPy's own check_format lets some through, and writes to the matrix.
+    """
+    if matrix.ndim != 2:
+        raise ValueError(f"a sparse matrix must have two dimensions, not {matrix.ndim}")
+    rows, columns = matrix.shape
+    if matrix.format == "coo":
+        fits = all(
+            i.size == matrix.data.size and _within(i, size)
+            for i, size in ((matrix.row, rows), (matrix.col, columns))
+        )
+    elif matrix.format in ("csr", "csc", "bsr"):
+        if matrix.format == "bsr":
+            rows, columns = rows // matrix.blocksize[0], columns // matrix.blocksize[1]
+        major, minor = (columns, rows) if matrix.format == "csc" else (rows, columns)
+        starts, indices = matrix.indptr, matrix.indices
+        fits = (
+            starts.size == major + 1
+            and starts[0] == 0
+            and bool(np.all(starts[1:] >= starts[:-1]))
+            and starts[-1] <= min(indices.size, matrix.data.shape[0])
+            and _within(indices[: starts[-1]], minor)
+        )
+    else:
+        return
+    if not fits:
+        raise ValueError(f"the sparse matrix ({matrix.format}) is corrupt: its indices do not fit")
+
+
+def _within(indices: npt.NDArray[Any], size: int) -> bool:
+    return indices.size == 0 or bool(indices.min() >= 0 and indices.max() < size)
 
 
 @contextmanager

@@ -102,6 +102,8 @@ def run(
                 raise FloatingPointError(f"sweep {n} of {label} gave no number")
             seconds = time.perf_counter() - start
             history.append(Record(n, seconds, sweep.value))
+            if progress is not None:
+                progress.update(n * size, f"{sweep.value:.4g}")
             if sweep.finished:
                 status = sweep.finished
                 break

@@ -15,11 +15,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from kesler._checks import refuse_corrupt
+
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
 
 def one_dimension(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     array = np.asarray(values)
+    if array.dtype.kind == "U" and isinstance(values, (list, tuple)):
+        _refuse_mixture(values)  # NumPy would make [1, "a"] two strings
     if array.ndim == 0:
         raise ValueError(f"{name} must be a one-dimensional array, not a single value")
     if array.ndim != 1:
@@ -28,18 +32,33 @@ def one_dimension(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     return array
 
 
+def _refuse_mixture(values: Sequence[Any]) -> None:
+    types = {type(v) for v in values}
+    if len({issubclass(t, str) for t in types}) > 1:
+        kinds = " and ".join(sorted(t.__name__ for t in types))
+        raise ValueError(f"labels must be of one sortable type, not {kinds}")
+
+
 def _refuse_missing(array: npt.NDArray[Any], name: str) -> None:
     if array.dtype.kind == "f":
         missing = ~np.isfinite(array)
+    elif array.dtype.kind in "mM":
+        missing = np.isnat(array)
     elif array.dtype == object:
-        missing = np.fromiter(
-            (v is None or v != v for v in array.tolist()), dtype=bool, count=array.size
-        )
+        missing = np.fromiter(map(_is_missing, array.tolist()), dtype=bool, count=array.size)
     else:
         return
     if missing.any():
         p = int(np.argmax(missing))
         raise ValueError(f"{name}[{p}] is {array[p]!r}, which is not a label")
+
+
+def _is_missing(value: Any) -> bool:
+    """None, collections, NaN, and pandas' NA, which is not even unequal to itself."""
+    if value is None or value.__hash__ is None:
+        return True
+    same = value == value
+    return not (isinstance(same, (bool, np.bool_)) and same)
 
 
 def _distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -69,13 +88,16 @@ def codes_of_distinct(
         low, high = int(values.min()), int(values.max())
         span = high - low + 1
         if span <= 4 * values.size + 1024:  # a table is quicker and smaller than a sort
-            offset = values if low == 0 else values - values.dtype.type(low)
+            offset = values
+            if low != 0:  # 64 bits: the difference of two 8-bit numbers may need nine
+                wide = values if values.dtype.itemsize == 8 else values.astype(np.int64)
+                offset = wide - wide.dtype.type(low)
             present = np.zeros(span, dtype=bool)
             present[offset] = True
             found = np.flatnonzero(present)
             table = np.cumsum(present, dtype=np.int32)
             table -= 1
-            return (found + low).astype(values.dtype), table[offset]
+            return found.astype(values.dtype) + values.dtype.type(low), table[offset]
     found = _distinct(values)
     return found, np.searchsorted(found, values).astype(np.int32)
 
@@ -91,6 +113,11 @@ def comparable(values: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArra
     return values
 
 
+def united(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """All labels of two sets of one sort."""
+    return _distinct(np.concatenate([comparable(a, b), b]))
+
+
 def look_up(
     values: npt.NDArray[Any], labels: npt.NDArray[Any], place: Callable[[int], str]
 ) -> npt.NDArray[np.int32]:
@@ -98,6 +125,8 @@ def look_up(
     codes = np.zeros(values.size, dtype=np.int64)
     known = np.zeros(values.size, dtype=bool)
     if labels.size and values.size:
+        if {values.dtype.kind, labels.dtype.kind} == {"i", "u"}:
+            values, labels = values.astype(object), labels.astype(object)  # not through floats
         try:
             codes = np.searchsorted(labels, comparable(values, labels))
         except TypeError as error:
@@ -128,10 +157,9 @@ def from_indicator(
 ) -> tuple[IntArray, npt.NDArray[np.int32], npt.NDArray[Any]]:
     columns = getattr(Y, "columns", None)
     if sp.issparse(Y):
-        matrix = sp.csr_matrix(Y)
-        if matrix is Y or not matrix.has_canonical_format:
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
+        refuse_corrupt(Y)
+        matrix = sp.csr_matrix(Y, copy=True)
+        matrix.sum_duplicates()
     else:
         dense = np.asarray(Y)
         if dense.dtype == object:
@@ -182,15 +210,7 @@ def _flatten(rows: Sequence[Any], name: str) -> tuple[IntArray, list[Any]]:
 
 
 def _label_array(values: list[Any]) -> npt.NDArray[Any]:
-    """A list of labels as an array that keeps their type: [1, "a"] must not become two strings."""
-    if not values:
-        return np.zeros(0, dtype=np.int64)
-    types = {type(v) for v in values}
-    text = {issubclass(t, str) for t in types}
-    if len(types) > 1 and len(text) > 1:
-        kinds = " and ".join(sorted(t.__name__ for t in types))
-        raise ValueError(f"labels must be of one sortable type, not {kinds}")
-    return one_dimension(values, "labels")
+    return one_dimension(values, "labels") if values else np.zeros(0, dtype=np.int64)
 
 
 def from_collections(
@@ -213,14 +233,15 @@ def from_collections(
 def from_orders(
     orders: Any, labels: npt.ArrayLike | None
 ) -> tuple[IntArray, npt.NDArray[np.int32], npt.NDArray[Any]]:
-    if isinstance(orders, np.ndarray) and orders.ndim == 2:
+    if is_matrix(orders):
+        orders = np.asarray(orders)
         n, width = orders.shape
         indptr = np.arange(n + 1, dtype=np.int64) * width
         values = one_dimension(orders.ravel(), "orders")
         last = np.ones(values.size, dtype=bool)
     else:
         indptr, tiers = _flatten(list(orders), "orders")
-        held = [t if isinstance(t, (list, tuple, set, frozenset)) else (t,) for t in tiers]
+        held = [_as_tie(t) for t in tiers]
         sizes = np.fromiter(map(len, held), dtype=np.int64, count=len(held))
         if np.any(sizes == 0):
             at = int(np.searchsorted(indptr, int(np.argmin(sizes)), side="right")) - 1
@@ -237,6 +258,13 @@ def from_orders(
         found = label_set(labels)
         codes = look_up(values, found, lambda p: f"example {rows[p]}")
     return indptr, np.where(last, ~codes, codes), found
+
+
+def _as_tie(tier: Any) -> Sequence[Any]:
+    """The labels of a tier; a set, which has no order of its own, always gets the same."""
+    if isinstance(tier, (set, frozenset)):
+        return sorted(tier, key=lambda label: (type(label).__name__, label))
+    return tier if isinstance(tier, (list, tuple)) else (tier,)
 
 
 def from_ranks(

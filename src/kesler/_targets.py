@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from kesler._labels import label_set, one_dimension
 from kesler.constraints import Constraints
 
 
@@ -48,9 +49,7 @@ def read_target(y: Any, n_samples: int) -> Target:
                     "indicator; for label sets or rankings as lists use "
                     "Constraints.from_labelsets or Constraints.from_rankings"
                 )
-            named = hasattr(y, "columns")  # a frame names its labels
-            sets = Constraints.from_labelsets(y if named else values, calibrate=True)
-            target = Target(sets, "indicator")
+            target = Target(Constraints.from_labelsets(values, calibrate=True), "indicator")
         else:
             target = Target(Constraints.from_classes(read_classes(values)), "classes")
     if target.constraints.n_samples != n_samples:
@@ -68,7 +67,13 @@ def read_classes(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if values.dtype.kind not in "iuUb":
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             raise ValueError("Input y contains NaN or infinity, which is no class")
-        check_classification_targets(values)
+        if values.dtype == object:
+            values = one_dimension(values, "y")
+        try:
+            check_classification_targets(values)
+        except TypeError:  # scikit-learn cannot sort them, and label_set says so in words
+            label_set(values)
+            raise
     return values
 
 
@@ -80,6 +85,10 @@ def _as_array(y: Any) -> npt.NDArray[Any]:
             "y is a list of lists of different lengths; for label sets use "
             "Constraints.from_labelsets, for rankings Constraints.from_rankings"
         ) from error
+    if values.dtype.kind == "T":  # NumPy's strings of any length; scikit-learn does not know them
+        values = values.astype(np.str_)
+    if values.dtype.kind == "U" and values.ndim == 1 and isinstance(y, list):
+        one_dimension(y, "y")  # which refuses 1 beside "a"; NumPy made both strings
     if values.ndim == 1 and values.dtype == object and values.size:
         first = values[0]
         if isinstance(first, (list, tuple, set, frozenset, np.ndarray)):

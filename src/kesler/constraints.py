@@ -12,6 +12,7 @@ Storage is tiers where the order allows it and pairs where it must be: a class a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any, Literal, NamedTuple, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -31,6 +32,7 @@ from kesler._labels import (
     look_up,
     one_dimension,
     shown,
+    united,
 )
 
 __all__ = ["Constraints", "Pairs"]
@@ -311,7 +313,7 @@ class Constraints:
         ...
         ValueError: the pairs of example 0 go round in a circle: 0 over 1 over 0
         """
-        found = np.arange(labels) if isinstance(labels, (int, np.integer)) else label_set(labels)
+        found = _numbered(labels) if isinstance(labels, Integral) else label_set(labels)
         where = _row_numbers(rows, n_samples)
         sides = [one_dimension(over, "over"), one_dimension(under, "under")]
         for name, side in zip(("over", "under"), sides, strict=True):
@@ -369,7 +371,7 @@ class Constraints:
         labels = given[0].labels
         for part in given[1:]:
             if not np.array_equal(part.labels, labels):
-                labels = label_set(np.concatenate([comparable(labels, part.labels), part.labels]))
+                labels = united(labels, part.labels)
         same = [part.relabelled(labels) for part in given]
         kinds = {part.kind for part in same}
         forms = {part._form for part in same if part._forms is None}
@@ -510,6 +512,8 @@ class Constraints:
         >>> a.is_consistent_with(full), full.is_consistent_with(a)
         (array([ True]), array([False]))
         """
+        if not isinstance(other, Constraints):
+            raise TypeError(f"orders are compared with Constraints, not {type(other).__name__}")
         if self.n_samples != other.n_samples:
             raise ValueError(
                 f"this has {self.n_samples} examples and the other {other.n_samples}; "
@@ -551,7 +555,8 @@ class Constraints:
             raise ValueError(f"scores of example {bad} are not numbers (NaN)")
         if s.shape[1] == self.n_labels:
             s = np.concatenate([s, np.zeros((s.shape[0], 1), dtype=s.dtype)], axis=1)
-        wrong: BoolArray = self._native().errors(np.ascontiguousarray(s)).astype(bool)
+        s = np.require(s, requirements=["C", "A"])
+        wrong: BoolArray = self._native().errors(s).astype(bool)
         return wrong
 
     def relabelled(self, labels: npt.ArrayLike) -> Constraints:
@@ -613,6 +618,8 @@ class Constraints:
             key = key[0] if key else slice(None)
         if isinstance(key, Constraints):
             raise IndexError("Constraints cannot be indexed by Constraints")
+        if isinstance(key, np.ndarray) and key.ndim == 0:
+            key = key.item()
         if isinstance(key, SupportsIndex) and not isinstance(key, (bool, np.ndarray)):
             at = key.__index__()
             if not -self.n_samples <= at < self.n_samples:
@@ -671,7 +678,7 @@ class Constraints:
             raise ValueError(f"{self.kind} have no indicator; only classes and label sets do")
         ones = np.ones(self._items.size, dtype=np.int64)
         return sp.csr_matrix(
-            (ones, self._items, self._starts()), shape=(self.n_samples, self.n_labels)
+            (ones, self._items.copy(), self._starts().copy()), shape=(self.n_samples, self.n_labels)
         )
 
     def class_codes(self) -> npt.NDArray[np.int32]:
@@ -752,6 +759,12 @@ class Constraints:
         of_pairs = np.broadcast_to(self._form_of_each_item() == _PAIRS, self._items.shape)
         items: npt.NDArray[np.int32] = self._items[of_pairs]
         return items
+
+
+def _numbered(n_labels: Integral) -> npt.NDArray[Any]:
+    if isinstance(n_labels, bool) or not 0 <= int(n_labels) < np.iinfo(np.int32).max:
+        raise ValueError(f"labels must be a number of labels or the labels, not {n_labels!r}")
+    return np.arange(int(n_labels))
 
 
 def _row_numbers(rows: npt.ArrayLike, n_samples: int) -> IntArray:

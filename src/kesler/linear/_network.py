@@ -82,7 +82,7 @@ class Network:
 
     def sorter(self) -> Sorter:
         """The sorter these weights are."""
-        averaged = self.sums is not None and self.steps > 0
+        averaged = self.sums is not None and self.steps > 4 * np.finfo(self.weights.dtype).tiny
         return Sorter(
             self.weights,
             self.labels.size,
@@ -104,6 +104,11 @@ class Network:
             self.virtual,
             self.first,
         )
+
+    def writable(self) -> Network:
+        """This network, or a copy if its tables are only mapped for reading."""
+        tables = (self.weights, self.sums, self.logs, self.state)
+        return self if all(t is None or t.flags.writeable for t in tables) else self.copy()
 
     def with_labels(self, labels: npt.NDArray[Any], virtual: bool) -> Network:
         """The network over more labels; new ones start as all did."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from kesler import _core
+from kesler._labels import united
 from kesler.constraints import Constraints
 
 FloatArray = npt.NDArray[Any]
@@ -24,11 +25,17 @@ _BLOCK = 1 << 22  # scores held at once where only their order is wanted
 def as_rows(X: Any) -> _core.Rows:
     """X (a C-contiguous array or CSR matrix, float32 or float64) as the core reads it, in place."""
     if not sp.issparse(X):
-        return _core.Rows(X, None, None, X.shape[0], X.shape[1])
+        return _core.Rows(_aligned(X), None, None, X.shape[0], X.shape[1])
     indices, indptr = X.indices, X.indptr
     if indices.dtype != indptr.dtype:
         indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
-    return _core.Rows(X.data, indices, indptr, X.shape[0], X.shape[1])
+    values, indices, indptr = map(_aligned, (X.data, indices, indptr))
+    return _core.Rows(values, indices, indptr, X.shape[0], X.shape[1])
+
+
+def _aligned(array: FloatArray) -> FloatArray:
+    """The array itself, but for one that starts in the middle of a number."""
+    return np.require(array, requirements=["C", "A"])
 
 
 def aligned_zeros(shape: tuple[int, int], dtype: npt.DTypeLike) -> FloatArray:
@@ -115,16 +122,31 @@ class Sorter:
         self,
         X: Any,
         constraints: Constraints,
+        labels: npt.NDArray[Any],
         n_threads: int,
         picked: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[np.bool_]:
-        """Which examples the sorter gets wrong, by blocks of rows; `picked` names rows of both."""
+        """Which examples the sorter gets wrong, by blocks of rows; `picked` names rows of both.
+
+        A label that is not among the sorter's `labels` stands below all that are.
+        """
         rows = np.arange(X.shape[0], dtype=np.int64) if picked is None else picked
+        everything = labels
+        if not np.array_equal(labels, constraints.labels):
+            everything = united(labels, constraints.labels)
+            constraints = constraints.relabelled(everything)
+        place = np.searchsorted(everything, labels)
+        if self.virtual:
+            place = np.append(place, everything.size)
         wrong = np.zeros(rows.size, dtype=bool)
-        block = max(1, _BLOCK // (self.n_labels + 1))
+        block = max(1, _BLOCK // (everything.size + 1))
         for begin in range(0, rows.size, block):
             part = rows[begin : begin + block]
             scores = self.scores(X, n_threads, part)
+            if everything.size > labels.size:
+                shape = (part.size, everything.size + self.virtual)
+                known, scores = scores, np.full(shape, -np.inf, dtype=scores.dtype)
+                scores[:, place] = known
             wrong[begin : begin + block] = constraints[part].errors(scores)
         return wrong
 

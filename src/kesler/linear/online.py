@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
@@ -20,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kesler import _checks, _core
 from kesler._driver import Outcome, Sweep, run
+from kesler._labels import label_set, united
 from kesler._targets import Target, read_target
 from kesler.constraints import Constraints
 from kesler.linear._network import Network
@@ -28,6 +30,7 @@ from kesler.linear._sorter import FloatArray, Sorter, as_rows
 __all__ = ["OnlineClassifier"]
 
 _UPDATES = ("worst", "all", "independent")
+_MOST_STEPS = 2.0**53
 _NO_VISITS = None  # all rows, in the order given
 
 
@@ -81,20 +84,21 @@ class _Passes:
             n = self.sweep_size
             order = self._random.permutation(n).astype(np.int64, copy=False)
             visits = order if self._train is None else self._train[order]
-        moved, moves = self.present(visits, report)
-        self.mistakes.append(moved)
+        mistakes, moves = self.present(visits, report)
+        self.mistakes.append(mistakes)
         self.moves += moves
+        finished = "" if moves else "no_mistakes" if mistakes == 0 else "no_moves"
         if self._held_out is not None:
-            return self._judge(moved)
+            return self._judge(finished)
         self.best = self.network
-        return Sweep(moved / max(self.sweep_size, 1), "no_mistakes" if moved == 0 else "")
+        return Sweep(mistakes / max(self.sweep_size, 1), finished)
 
     def present(
         self, visits: npt.NDArray[np.int64] | None, report: Callable[[int], None] | None
     ) -> tuple[int, int]:
-        """One pass of the core over the given rows; the examples moved by, and the moves."""
+        """One pass of the core over the given rows; the examples it got wrong, and the moves."""
         learner, network = self._learner, self.network
-        moved, moves, overflow = _core.online_pass(
+        mistakes, moves, overflow = _core.online_pass(
             self._rows,
             self._orders,
             visits,
@@ -112,26 +116,29 @@ class _Passes:
         )
         if overflow >= 0:
             raise ValueError(
-                f"the scores of example {overflow} overflow {network.weights.dtype}: its features "
-                "are too large; scale X, for instance with sklearn.preprocessing.StandardScaler"
+                f"the scores of example {overflow} overflow {network.weights.dtype}: its features, "
+                "or the margins and weights of its pairs, are too large; scale X, for instance "
+                "with sklearn.preprocessing.StandardScaler"
             )
-        return moved, moves
+        return mistakes, moves
 
-    def _judge(self, moved: int) -> Sweep:
+    def _judge(self, finished: str) -> Sweep:
         assert self._held_out is not None
-        wrong = self.network.sorter().errors(
-            self._X, self._constraints, self._threads, self._held_out
+        network = self.network
+        wrong = network.sorter().errors(
+            self._X, self._constraints, network.labels, self._threads, self._held_out
         )
-        error = float(np.mean(wrong))
+        weight = None if self._weight is None else self._weight[self._held_out]
+        if weight is not None and not weight.any():
+            weight = None  # nothing held out counts: then all of it does
+        error = float(np.average(wrong, weights=weight))
         if error < self._best_error:
             self._best_error, self._passes_since_best = error, 0
             self.best = self.network.copy()
         else:
             self._passes_since_best += 1
-        if moved == 0:
-            return Sweep(error, "no_mistakes")
         stop = self._passes_since_best >= self._learner.n_iter_no_change
-        return Sweep(error, "validation" if stop else "")
+        return Sweep(error, finished or ("validation" if stop else ""))
 
 
 class OnlineClassifier(ClassifierMixin, BaseEstimator):
@@ -186,15 +193,16 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     coef_ : ndarray, shape (n_labels, n_features), or (1, n_features) for two classes
     intercept_ : ndarray, shape (n_labels,) or (1,)
     n_iter_ : int
-        Passes made by the last `fit`.
+        Passes made by the last `fit`, and by `partial_fit` since.
     mistakes_ : list of int
-        For each of them the number of examples that moved a weight.
+        For each of them the number of examples that had a violated pair when they were presented.
     n_updates_ : int
         Moves made since learning began: the number that mistake bounds speak of.
     t_ : float
         Examples presented since learning began, each counted by its weight.
     outcome_ : Outcome
-        Why the last `fit` stopped: "no_mistakes", "validation" or "max_iter", and its history.
+        Why the last `fit` stopped: "no_mistakes" in the last pass, "no_moves" (there were mistakes,
+        but on rows of zeros), "validation" or "max_iter"; and its history.
     n_features_in_ : int
     feature_names_in_ : ndarray
 
@@ -203,6 +211,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     A tie is a mistake while learning, or zero weights would never move. A weight of w is w
     presentations in a row; what is left of it below one is a presentation whose moves are that much
     smaller. Winnow's weights, and so its scores, share an arbitrary positive factor.
+
+    A last pass without a mistake says that the last weights sort all training examples rightly
+    (``average=False``); their mean over all steps may not.
+
+    With ``warm_start=True`` and an integer `random_state` every `fit` visits the examples in the
+    same orders; a RandomState goes on.
 
     Examples
     --------
@@ -288,6 +302,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             X = self._read(X, reset=not warm, dtype=self._network.weights.dtype if warm else None)
             target = read_target(y, X.shape[0])
             weight = self._weights(target, sample_weight, X.shape[0])
+            if weight is not None and weight.size and not weight.any():
+                raise ValueError("every weight is zero; at least one example must weigh more")
             if warm:
                 network, target = self._taking_in(target, target.constraints.labels)
                 network = network.copy()
@@ -351,12 +367,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             X = self._read(X, reset=first, dtype=None if first else self._network.weights.dtype)
             target = read_target(y, X.shape[0])
             weight = self._weights(target, sample_weight, X.shape[0])
-            announced = None if classes is None else np.unique(np.asarray(classes))
+            announced = None if classes is None else label_set(classes)
             if first:
                 if announced is not None:
                     target = target._replace(constraints=self._over(target.constraints, announced))
                 network = self._start(target, X)
-                self.n_updates_ = 0
+                self.n_updates_ = self.n_iter_ = 0
                 self.mistakes_ = []
             else:
                 network, target = self._taking_in(target, announced)
@@ -365,11 +381,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         with_answer = target if first else target._replace(answer=self._common_answer(target))
         self._keep(network, with_answer, None)
         try:
-            moved, moves = passes.present(_NO_VISITS, None)
+            mistakes, moves = passes.present(_NO_VISITS, None)
         finally:
             self.t_ = network.steps
-        self.n_iter_ = 1
-        self.mistakes_.append(moved)
+        self.n_iter_ += 1
+        self.mistakes_.append(mistakes)
         self.n_updates_ += moves
         return self
 
@@ -390,6 +406,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             )
 
     def _read(self, X: Any, *, reset: bool, dtype: npt.DTypeLike | None) -> Any:
+        if sp.issparse(X):
+            _checks.refuse_corrupt(X)
         X = validate_data(
             self,
             X,
@@ -413,10 +431,18 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 "pairs mean nothing to it; use update='all' or 'worst'"
             )
         weight = _checks.weights(sample_weight, n)
-        if self.class_weight is None:
-            return weight
-        each = _class_weights(self.class_weight, constraints)
-        return each if weight is None else each * weight
+        if self.class_weight is not None:
+            each = _class_weights(self.class_weight, constraints)
+            weight = each if weight is None else each * weight
+        if weight is not None:
+            with np.errstate(over="ignore"):
+                total = float(weight.sum())
+            if not total <= _MOST_STEPS:
+                raise ValueError(
+                    f"the weights of all examples add up to {total:.3g}; a weight is a number of "
+                    f"presentations, and no more than {_MOST_STEPS:.3g} can be counted"
+                )
+        return weight
 
     def _start(self, target: Target, X: Any) -> Network:
         constraints = target.constraints
@@ -436,7 +462,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         self, target: Target, announced: npt.NDArray[Any] | None
     ) -> tuple[Network, Target]:
         """The network grown by announced labels, and the target over all of them."""
-        network: Network = self._network
+        network = self._network.writable()
         first = _core.rule_traits(self.rule)
         kept = (network.logs is not None, network.sums is not None, network.intercept)
         if kept != (first[0], self.average, self.fit_intercept) or network.first != first[2]:
@@ -446,7 +472,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             )
         labels = network.labels
         if announced is not None:
-            labels = np.unique(np.concatenate([labels, announced]))
+            labels = united(labels, announced)
         constraints = self._over(target.constraints, labels)
         network = network.with_labels(labels, constraints.calibrated)
         return network, target._replace(constraints=constraints)
@@ -550,6 +576,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Accuracy, subset accuracy of an indicator, or 1 - constraint error of `Constraints`.
 
+        A label that the model never saw stands below all others.
+
         Examples
         --------
         >>> import numpy as np
@@ -557,6 +585,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         >>> OnlineClassifier(random_state=0).fit(np.eye(2), [0, 1]).score(np.eye(2), [0, 0])
         0.5
         """
+        if sp.issparse(y):
+            _checks.refuse_corrupt(y)
+            y = sp.csr_matrix(y)
         if not isinstance(y, Constraints):
             return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
         X = self._read_new(X)
@@ -568,8 +599,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 "between relevant and irrelevant"
             )
         weight = _checks.weights(sample_weight, X.shape[0])
-        wrong = self._sorter().errors(X, y.relabelled(self.classes_), _checks.threads(self.n_jobs))
-        return float(1 - np.average(wrong, weights=weight))
+        if weight is not None and not weight.any():
+            raise ValueError("every weight is zero; at least one example must weigh more")
+        wrong = self._sorter().errors(X, y, self.classes_, _checks.threads(self.n_jobs))
+        return float(np.average(~wrong, weights=weight))
 
     @property
     def coef_(self) -> FloatArray:
@@ -596,8 +629,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         return self._read(X, reset=False, dtype=self._network.weights.dtype)
 
     def _indicator(self, X: Any, sparse: bool) -> Any:
-        import scipy.sparse as sp
-
         k = self.classes_.size
         scores = self._sorter().scores(X, _checks.threads(self.n_jobs))
         relevant = scores[:, :k] > scores[:, k:]
