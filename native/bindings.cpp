@@ -18,6 +18,7 @@
 
 #include "online.hpp"
 #include "predict.hpp"
+#include "relations.hpp"
 
 #if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
 #include <immintrin.h>
@@ -327,137 +328,41 @@ nb::object order_errors(const OrdersHandle& handle, ReadArray<T> scores) {
   return to_array(std::move(wrong));
 }
 
+// Runs a computation over orders without the GIL.
+template <class F>
+auto unlocked(F compute) {
+  const nb::gil_scoped_release release;
+  return compute();
+}
+
 // (example, labels along the cycle) of the first cycle, or None.
 nb::object order_cycle(const OrdersHandle& handle) {
-  const Orders& orders = handle.orders;
-  std::vector<std::int32_t> cycle;
-  std::int64_t where = -1;
-  {
-    const nb::gil_scoped_release release;
-    Closure closure(orders.n_labels);
-    for (std::int64_t i = 0; i < orders.n && where < 0; ++i) {
-      if (orders.form_of(i) != Form::pairs) continue;
-      cycle = find_cycle(closure, orders[i]);
-      if (!cycle.empty()) where = i;
-    }
-  }
-  if (where < 0) return nb::none();
-  return nb::make_tuple(where, to_array(std::move(cycle)));
+  Cycle cycle = unlocked([&] { return first_cycle(handle.orders); });
+  if (cycle.example < 0) return nb::none();
+  return nb::make_tuple(cycle.example, to_array(std::move(cycle.labels)));
 }
 
 // (example, label) of the first ranking that names a label twice, or None.
 nb::object order_repeat(const OrdersHandle& handle) {
-  const Orders& orders = handle.orders;
-  std::vector<std::int64_t> seen(static_cast<std::size_t>(orders.n_labels) + 1, -1);
-  for (std::int64_t i = 0; i < orders.n; ++i) {
-    const Order order = orders[i];
-    if (order.form != Form::adjacent && order.form != Form::all) continue;
-    for (std::int64_t p = 0; p < order.size; ++p) {
-      auto& last = seen[static_cast<std::size_t>(label_of(order.items[p]))];
-      if (last == i) return nb::make_tuple(i, label_of(order.items[p]));
-      last = i;
-    }
-  }
-  return nb::none();
+  const auto [example, label] = unlocked([&] { return first_repeat(handle.orders); });
+  if (example < 0) return nb::none();
+  return nb::make_tuple(example, label);
 }
 
-// (indptr, items) of the transitive closure, each example as pairs ordered by over, then under.
+// (indptr, items) of the transitive closure.
 nb::tuple order_closure(const OrdersHandle& handle) {
-  const Orders& orders = handle.orders;
-  std::vector<std::int64_t> indptr(static_cast<std::size_t>(orders.n) + 1, 0);
-  std::vector<std::int32_t> items;
-  {
-    const nb::gil_scoped_release release;
-    Closure closure(orders.n_labels);
-    std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
-    for (std::int64_t i = 0; i < orders.n; ++i) {
-      const Order order = orders[i];
-      pairs.clear();
-      const auto collect = [&](std::int32_t a, std::int32_t b, double, double) {
-        pairs.emplace_back(a, b);
-      };
-      if (order.form == Form::pairs) {
-        closure.lay_out(order);
-        for (const std::int32_t a : closure.labels()) {
-          closure.reach(a);
-          for (const std::int32_t b : closure.labels())
-            if (closure.reached(closure.place_of(b))) pairs.emplace_back(a, b);
-        }
-      } else if (order.form == Form::adjacent) {
-        Order full = order;
-        full.form = Form::all;
-        for_each_pair(full, orders.n_labels, collect);
-      } else {
-        for_each_pair(order, orders.n_labels, collect);
-        if (order.form == Form::calibrated) {
-          Order plain = order;
-          plain.form = Form::set;
-          for_each_pair(plain, orders.n_labels, collect);
-        }
-      }
-      std::sort(pairs.begin(), pairs.end());
-      for (const auto& [a, b] : pairs) {
-        items.push_back(a);
-        items.push_back(b);
-      }
-      indptr[static_cast<std::size_t>(i) + 1] = static_cast<std::int64_t>(items.size());
-    }
-  }
-  return nb::make_tuple(to_array(std::move(indptr)), to_array(std::move(items)));
+  PairLists made = unlocked([&] { return closure_of(handle.orders); });
+  return nb::make_tuple(to_array(std::move(made.indptr)), to_array(std::move(made.items)));
 }
 
-// For each item: does its pair stay in the transitive reduction? Of equal pairs the first stays.
 nb::object order_reduction(const OrdersHandle& handle) {
-  const Orders& orders = handle.orders;
-  std::vector<std::uint8_t> keep(static_cast<std::size_t>(orders.n_items), 1);
-  {
-    const nb::gil_scoped_release release;
-    Closure closure(orders.n_labels);
-    std::vector<std::uint8_t> seen;
-    for (std::int64_t i = 0; i < orders.n; ++i) {
-      const Order order = orders[i];
-      if (order.form != Form::pairs) continue;
-      closure.lay_out(order);
-      const std::int64_t first = order.items - orders.items;
-      for (const std::int32_t a : closure.labels()) {
-        // All that lies two steps or more below a.
-        closure.begin_reach();
-        for (const std::int32_t c : closure.below(closure.place_of(a))) closure.go_down(c);
-        seen.assign(closure.labels().size(), 0);
-        for (std::int64_t p = 0; p < order.size; p += 2) {
-          if (order.items[p] != a) continue;
-          const std::int32_t b = closure.place_of(order.items[p + 1]);
-          auto& again = seen[static_cast<std::size_t>(b)];
-          if (closure.reached(b) || again)
-            keep[static_cast<std::size_t>(first + p)] =
-                keep[static_cast<std::size_t>(first + p + 1)] = 0;
-          again = 1;
-        }
-      }
-    }
-  }
-  return to_array(std::move(keep));
+  return to_array(unlocked([&] { return reduction_of(handle.orders); }));
 }
 
-// For each example: is every pair of `a` in the closure of `b`?
 nb::object order_consistent(const OrdersHandle& a, const OrdersHandle& b) {
   if (a.orders.n != b.orders.n || a.orders.n_labels != b.orders.n_labels)
     throw std::invalid_argument("both must have the same examples and labels");
-  std::vector<std::uint8_t> holds(static_cast<std::size_t>(a.orders.n));
-  {
-    const nb::gil_scoped_release release;
-    Closure closure(b.orders.n_labels);
-    for (std::int64_t i = 0; i < a.orders.n; ++i) {
-      closure.lay_out(b.orders[i]);
-      bool all = true;
-      for_each_pair(a.orders[i], a.orders.n_labels,
-                    [&](std::int32_t over, std::int32_t under, double, double) {
-                      all = all && closure.contains(over, under);
-                    });
-      holds[static_cast<std::size_t>(i)] = all;
-    }
-  }
-  return to_array(std::move(holds));
+  return to_array(unlocked([&] { return consistency(a.orders, b.orders); }));
 }
 
 // ---- on-line learning --------------------------------------------------------------------------

@@ -13,11 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kesler import _checks, _core
 from kesler._driver import Outcome, Sweep, run
@@ -25,7 +22,8 @@ from kesler._labels import label_set, united
 from kesler._targets import Target, read_target
 from kesler.constraints import Constraints
 from kesler.linear._network import Network
-from kesler.linear._sorter import FloatArray, Sorter, as_rows
+from kesler.linear._prediction import SorterMixin
+from kesler.linear._sorter import Sorter, as_rows
 
 __all__ = ["OnlineClassifier"]
 
@@ -141,7 +139,7 @@ class _Passes:
         return Sweep(error, finished or ("validation" if stop else ""))
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator):
+class OnlineClassifier(SorterMixin, ClassifierMixin, BaseEstimator):
     """A linear sorter learned on line from classes, label sets, rankings, pairs, or a mixture.
 
     Each example is shown to a network of one linear unit per label. Where a pair of its order is
@@ -405,22 +403,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 "can be judged on its own; use update='all' or 'worst', or rule='winnow'"
             )
 
-    def _read(self, X: Any, *, reset: bool, dtype: npt.DTypeLike | None) -> Any:
-        if sp.issparse(X):
-            _checks.refuse_corrupt(X)
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32] if dtype is None else dtype,
-            order="C",
-        )
-        if hasattr(X, "has_canonical_format") and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X
-
     def _weights(
         self, target: Target, sample_weight: npt.ArrayLike | None, n: int
     ) -> npt.NDArray[np.float64] | None:
@@ -493,146 +475,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = network.labels
         self.t_ = network.steps
 
-    # ---- prediction -------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> Any:
-        """What y was: the top class, an indicator, the order of the labels, or the top label.
-
-        Label sets are answered by an indicator when they were learned calibrated, rankings by all
-        labels best first, pairs and mixed supervision by the top label.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kesler import Constraints, OnlineClassifier
-        >>> X = np.eye(2)
-        >>> c = Constraints.from_rankings(orders=[["a", "b", "c"], ["c", "b", "a"]])
-        >>> OnlineClassifier(average=False, random_state=0).fit(X, c).predict(X)
-        array([['a', 'b', 'c'],
-               ['c', 'b', 'a']], dtype='<U1')
-        """
-        X = self._read_new(X)
-        if self._answer in ("indicator", "sparse indicator"):
-            return self._indicator(X, sparse=self._answer == "sparse indicator")
-        count = self.classes_.size if self._answer == "orders" else 1
-        best = self._sorter().best(X, count, _checks.threads(self.n_jobs))
-        return self.classes_[best if self._answer == "orders" else best[:, 0]]
-
-    def predict_ranking(self, X: Any) -> npt.NDArray[Any]:
-        """All labels of each row, best first, ties to the label that comes first in `classes_`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kesler import OnlineClassifier
-        >>> OnlineClassifier(random_state=0).fit(np.eye(2), ["a", "b"]).predict_ranking(np.eye(2))
-        array([['a', 'b'],
-               ['b', 'a']], dtype='<U1')
-        """
-        X = self._read_new(X)
-        best = self._sorter().best(X, self.classes_.size, _checks.threads(self.n_jobs))
-        ranking: npt.NDArray[Any] = self.classes_[best]
-        return ranking
-
-    def predict_labelset(self, X: Any, l: int) -> npt.NDArray[Any]:  # noqa: E741
-        """The l best labels of each row, best first (argmax_l of Table 1).
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kesler import OnlineClassifier
-        >>> model = OnlineClassifier(random_state=0).fit(np.eye(3), ["a", "b", "c"])
-        >>> model.predict_labelset(np.eye(3), 2).shape
-        (3, 2)
-        """
-        X = self._read_new(X)
-        _checks.whole("l", l, at_least=0)
-        if l > self.classes_.size:
-            raise ValueError(f"l is {l}, but there are {self.classes_.size} labels")
-        best = self._sorter().best(X, int(l), _checks.threads(self.n_jobs))
-        labels: npt.NDArray[Any] = self.classes_[best]
-        return labels
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Scores of the labels: shape (n, k), or (n,) for two classes.
-
-        With calibrated label sets a label is relevant where its score is above 0.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kesler import OnlineClassifier
-        >>> model = OnlineClassifier(random_state=0).fit(np.eye(3), ["a", "b", "c"])
-        >>> model.decision_function(np.eye(3)).shape
-        (3, 3)
-        """
-        X = self._read_new(X)
-        scores = self._sorter().scores(X, _checks.threads(self.n_jobs))
-        k = self.classes_.size
-        if self._network.virtual:
-            return scores[:, :k] - scores[:, k:]
-        return scores[:, 1] - scores[:, 0] if self._is_binary() else scores
-
-    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Accuracy, subset accuracy of an indicator, or 1 - constraint error of `Constraints`.
-
-        A label that the model never saw stands below all others.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from kesler import OnlineClassifier
-        >>> OnlineClassifier(random_state=0).fit(np.eye(2), [0, 1]).score(np.eye(2), [0, 0])
-        0.5
-        """
-        if sp.issparse(y):
-            _checks.refuse_corrupt(y)
-            y = sp.csr_matrix(y)
-        if not isinstance(y, Constraints):
-            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
-        X = self._read_new(X)
-        if y.n_samples != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} examples and y has {y.n_samples}")
-        if y.calibrated and not self._network.virtual and self.update != "independent":
-            raise ValueError(
-                "y holds calibrated label sets, but the model learned none and knows no threshold "
-                "between relevant and irrelevant"
-            )
-        weight = _checks.weights(sample_weight, X.shape[0])
-        if weight is not None and not weight.any():
-            raise ValueError("every weight is zero; at least one example must weigh more")
-        wrong = self._sorter().errors(X, y, self.classes_, _checks.threads(self.n_jobs))
-        return float(np.average(~wrong, weights=weight))
-
-    @property
-    def coef_(self) -> FloatArray:
-        """Weight vectors of the labels; of two classes, their difference."""
-        coef = self._sorter().coef()
-        return coef[1:] - coef[:1] if self._is_binary() else coef
-
-    @property
-    def intercept_(self) -> FloatArray:
-        """Thresholds of the labels; of two classes, their difference."""
-        thresholds = self._sorter().thresholds()
-        return thresholds[1:] - thresholds[:1] if self._is_binary() else thresholds
-
-    def _is_binary(self) -> bool:
-        return self._answer == "classes" and self.classes_.size == 2
-
     def _sorter(self) -> Sorter:
         if not hasattr(self, "_network"):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
         return self._network.sorter() if self._laid_out is None else self._laid_out
 
-    def _read_new(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return self._read(X, reset=False, dtype=self._network.weights.dtype)
-
-    def _indicator(self, X: Any, sparse: bool) -> Any:
-        k = self.classes_.size
-        scores = self._sorter().scores(X, _checks.threads(self.n_jobs))
-        relevant = scores[:, :k] > scores[:, k:]
-        return sp.csr_matrix(relevant, dtype=np.int64) if sparse else relevant.astype(np.int64)
+    @property
+    def _knows_threshold(self) -> bool:
+        return self._network.virtual or self.update == "independent"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
