@@ -21,10 +21,15 @@ myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 
 autosummary_ignore_module_all = False  # what a module lists in __all__ is what is documented
+default_role = "py:obj"  # `from_classes` is a link where there is such a thing, else just code
+highlight_options = {"pycon": {"stripnl": True}}  # doctest wants an empty line after output
 autodoc_typehints = "none"  # the docstrings say them in words
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
-napoleon_use_ivar = True
+# Fields as plain lists: typed ones would make links of n_samples and classes_ in "shape (...)".
+napoleon_use_param = False
+napoleon_use_rtype = False
+napoleon_custom_sections = [("Attributes", "params_style")]
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

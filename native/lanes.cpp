@@ -182,13 +182,16 @@ void score_packed(const T* x, i64 d, const T* W, const T* bias, T* s) {
   constexpr int N = kVector<T>;
 #ifdef KESLER_SPREAD
   if constexpr (N >= 2 * L) {
+    constexpr int G = N / L;
     Vec<T, N> acc[4] = {};
     i64 j = 0;
     for (; j + N <= d; j += N) packed_steps<T, N, L, 0>(load<N>(x + j), W + j * L, acc);
     T lanes[N];
     store<N>(lanes, (acc[0] + acc[1]) + (acc[2] + acc[3]));
     score_stretch<T, L, 1>(x + j, Dense{}, d - j, W + j * L, L, bias, s);
-    for (int i = 0; i < N; ++i) s[i % L] += lanes[i];
+    Vec<T, L> sum = load<L>(s);
+    for (int g = 0; g < G; ++g) sum += load<L>(lanes + g * L);
+    store<L>(s, sum);
     return;
   }
 #endif
@@ -303,6 +306,15 @@ T squared_norm(Row<T> x) {
 template <class T>
 i64 top(const T* s, i64 k) {
   constexpr int N = kVector<T>;
+  if (k <= 8) {  // no branch: which of few labels wins is hard to guess
+    T best = s[0];
+    i64 at = 0;
+    for (i64 r = 1; r < k; ++r) {
+      at = s[r] > best ? r : at;
+      best = s[r] > best ? s[r] : best;
+    }
+    return at;
+  }
   T best = s[0];
   i64 r = 0;
   if (k >= N) {
@@ -316,18 +328,19 @@ i64 top(const T* s, i64 k) {
   return 0;
 }
 
+template <class T, int N>
+bool finite_in(const T* s, i64 lanes) {
+  Vec<T, N> zero{};  // a number times 0 is 0; what is not finite times 0 is not a number
+  for (i64 r = 0; r < lanes; r += N) zero += T(0) * load<N>(s + r);
+  return sum_of<T, N>(zero) == 0;
+}
+
 template <class T>
 bool finite(const T* s, i64 lanes) {
-  constexpr int N = kVector<T>;
-  T zero = 0;  // a number times 0 is 0; what is not finite times 0 is not a number
-  i64 r = 0;
-  if (lanes >= N) {
-    Vec<T, N> acc{};
-    for (; r + N <= lanes; r += N) acc += T(0) * load<N>(s + r);
-    zero = sum_of<T, N>(acc);
-  }
-  for (; r < lanes; ++r) zero += s[r] * 0;
-  return zero == 0;
+  constexpr int V = kVector<T>;
+  if (lanes == 4) return finite_in<T, (V < 4 ? V : 4)>(s, lanes);
+  if (lanes == 8) return finite_in<T, (V < 8 ? V : 8)>(s, lanes);
+  return finite_in<T, V>(s, lanes);
 }
 
 // R rows share every load of the table: one load of a vector of W feeds R multiply-adds.
