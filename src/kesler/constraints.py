@@ -299,7 +299,8 @@ class Constraints:
             All labels there are.
         margin, weight : array-like of float, optional
             By how much the scores should differ (1), and what a violation counts (1). A weight of
-            zero silences a pair. Rules that only look at the order ignore margins.
+            zero silences a pair while learning; `errors` counts it. Rules that only look at the
+            order ignore margins.
 
         Examples
         --------

@@ -224,12 +224,12 @@ class OnlineClassifier(SorterMixin, ClassifierMixin, BaseEstimator):
     >>> OnlineClassifier(max_iter=50, random_state=0).fit(X, y).score(X, y) > 0.9
     True
 
-    "Anything but class 2" is enough to learn something:
+    "This rather than that" is enough to learn something:
 
-    >>> c = Constraints.from_pairs(range(150), [1] * 150, [2] * 150, n_samples=150, labels=3)
-    >>> model = OnlineClassifier(random_state=0).fit(X, c)
-    >>> model.predict_ranking(X[:1]).shape
-    (1, 3)
+    >>> c = Constraints.from_pairs(range(150), y, (y + 1) % 3, n_samples=150, labels=3)
+    >>> model = OnlineClassifier("pa1", max_iter=50, random_state=0).fit(X, c)
+    >>> model.score(X, c) > 0.9
+    True
     """
 
     def __init__(
@@ -449,7 +449,8 @@ class OnlineClassifier(SorterMixin, ClassifierMixin, BaseEstimator):
         kept = (network.logs is not None, network.sums is not None, network.intercept)
         if kept != (first[0], self.average, self.fit_intercept) or network.first != first[2]:
             raise ValueError(
-                "rule, average and fit_intercept cannot change between calls that go on learning; "
+                "average and fit_intercept cannot change between calls that go on learning, nor can "
+                "a rule take over weights of another family (additive, winnow, positive_winnow); "
                 "call fit with warm_start=False"
             )
         labels = network.labels
