@@ -449,9 +449,9 @@ class OnlineClassifier(SorterMixin, ClassifierMixin, BaseEstimator):
         kept = (network.logs is not None, network.sums is not None, network.intercept)
         if kept != (first[0], self.average, self.fit_intercept) or network.first != first[2]:
             raise ValueError(
-                "average and fit_intercept cannot change between calls that go on learning, nor can "
-                "a rule take over weights of another family (additive, winnow, positive_winnow); "
-                "call fit with warm_start=False"
+                "average and fit_intercept cannot change between calls that go on learning, nor "
+                "can a rule take over weights of another family (additive, winnow, "
+                "positive_winnow); call fit with warm_start=False"
             )
         labels = network.labels
         if announced is not None:
