@@ -227,6 +227,10 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             raise ValueError(f"column {names[j]!r} spans more than a float64 can hold")
 
     def _read(self, X: Any, reset: bool) -> npt.NDArray[Any]:
+        if hasattr(X, "dtypes") and hasattr(X, "iloc"):
+            # scikit-learn 1.6 makes floats of pandas' own types, of text among them too.
+            own = [t for t in X.dtypes if not isinstance(t, np.dtype)]
+            X = X.astype(object) if own else X
         table: npt.NDArray[Any] = validate_data(
             self, X, reset=reset, dtype=None, ensure_all_finite=False
         )
