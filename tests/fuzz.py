@@ -54,7 +54,7 @@ ATOMS: list[Any] = [
     float("nan"), float("inf"), -float("inf"), True, False, None, "", "a", "é" * 3, "0", b"", b"a",
     1j, (), [], {}, set(), [[]], [1, [2]], object(), int, Ellipsis, slice(None), len,
     np.int8(-128), np.uint64(2**64 - 1), np.float16(2), np.float32("nan"), np.str_("a"),
-    np.bool_(True), np.datetime64("NaT"), np.timedelta64(1, "s"), np.array(3), np.array([]),
+    np.bool_(True), np.datetime64("NaT", "D"), np.timedelta64(1, "s"), np.array(3), np.array([]),
     np.array([[1, 2]]), Fraction(1, 2), decimal.Decimal("NaN"), datetime.date(2020, 2, 29), pd.NA,
     pd.NaT, pd.Timestamp("2020-01-01"), pd.DataFrame(), pl.DataFrame(), sp.csr_matrix((2, 2)),
 ]  # fmt: skip
