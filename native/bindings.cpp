@@ -328,41 +328,52 @@ nb::object order_errors(const OrdersHandle& handle, ReadArray<T> scores) {
   return to_array(std::move(wrong));
 }
 
-// Runs a computation over orders without the GIL.
+struct Stopped {};
+
+// Runs a computation over orders without the GIL; it asks before each example whether to go on.
 template <class F>
 auto unlocked(F compute) {
-  const nb::gil_scoped_release release;
-  return compute();
+  Poll poll{nb::none()};
+  try {
+    const nb::gil_scoped_release release;
+    return compute([&] {
+      if (!poll()) throw Stopped{};
+    });
+  } catch (const Stopped&) {
+  }
+  poll.rethrow();
+  throw std::runtime_error("stopped");  // poll knows why, and has thrown it
 }
 
 // (example, labels along the cycle) of the first cycle, or None.
 nb::object order_cycle(const OrdersHandle& handle) {
-  Cycle cycle = unlocked([&] { return first_cycle(handle.orders); });
+  Cycle cycle = unlocked([&](const GoOn& go_on) { return first_cycle(handle.orders, go_on); });
   if (cycle.example < 0) return nb::none();
   return nb::make_tuple(cycle.example, to_array(std::move(cycle.labels)));
 }
 
 // (example, label) of the first ranking that names a label twice, or None.
 nb::object order_repeat(const OrdersHandle& handle) {
-  const auto [example, label] = unlocked([&] { return first_repeat(handle.orders); });
+  const auto [example, label] = first_repeat(handle.orders);
   if (example < 0) return nb::none();
   return nb::make_tuple(example, label);
 }
 
 // (indptr, items) of the transitive closure.
 nb::tuple order_closure(const OrdersHandle& handle) {
-  PairLists made = unlocked([&] { return closure_of(handle.orders); });
+  PairLists made = unlocked([&](const GoOn& go_on) { return closure_of(handle.orders, go_on); });
   return nb::make_tuple(to_array(std::move(made.indptr)), to_array(std::move(made.items)));
 }
 
 nb::object order_reduction(const OrdersHandle& handle) {
-  return to_array(unlocked([&] { return reduction_of(handle.orders); }));
+  return to_array(unlocked([&](const GoOn& go_on) { return reduction_of(handle.orders, go_on); }));
 }
 
 nb::object order_consistent(const OrdersHandle& a, const OrdersHandle& b) {
   if (a.orders.n != b.orders.n || a.orders.n_labels != b.orders.n_labels)
     throw std::invalid_argument("both must have the same examples and labels");
-  return to_array(unlocked([&] { return consistency(a.orders, b.orders); }));
+  return to_array(
+      unlocked([&](const GoOn& go_on) { return consistency(a.orders, b.orders, go_on); }));
 }
 
 // ---- on-line learning --------------------------------------------------------------------------
@@ -392,14 +403,14 @@ void with_rule(const std::string& name, const RuleSettings& settings, F f) {
   }
 }
 
-// What a rule needs and reads: (keeps logarithms, reads margins, first weight of a label).
+// What a rule needs: (keeps logarithms, first weight of a label).
 nb::tuple rule_traits(const std::string& name) {
   nb::object traits;
   with_rule<double>(name, {1.0, 1.0}, [&](auto rule) {
     using Rule = decltype(rule);
     double first = 0;
     if constexpr (!Rule::additive) first = Rule::weigh(0, 0);
-    traits = nb::make_tuple(!Rule::additive, Rule::reads_margins, first);
+    traits = nb::make_tuple(!Rule::additive, first);
   });
   return nb::cast<nb::tuple>(traits);
 }
@@ -430,8 +441,8 @@ void check_lanes(std::int64_t lanes) {
     throw std::invalid_argument("labels must be padded to 4, 8 or a multiple of 16 lanes");
 }
 
-// One pass. `state` holds (steps, shift) and is brought up to date even when the pass is broken
-// off. Returns (examples with a violated pair, moves, example that overflowed or -1).
+// One pass. `state` holds (steps, shift, moves) and is brought up to date even when the pass is
+// broken off. Returns (examples with a violated pair, moves, example that overflowed or -1).
 template <class T>
 nb::tuple online_pass(const RowsHandle& rows_handle, const OrdersHandle& orders_handle,
                       std::optional<ReadArray<std::int64_t>> visits,
@@ -450,7 +461,7 @@ nb::tuple online_pass(const RowsHandle& rows_handle, const OrdersHandle& orders_
   check_table(weights, table_rows, lanes);
   if (sums) check_table(*sums, table_rows, lanes);
   if (logs) check_table(*logs, table_rows, lanes);
-  if (state.size() != 2) throw std::invalid_argument("state holds two numbers");
+  if (state.size() != 3) throw std::invalid_argument("state holds three numbers");
   check_aligned(state);
   check_aligned(visits);
   check_aligned(weight);
@@ -493,6 +504,7 @@ nb::tuple online_pass(const RowsHandle& rows_handle, const OrdersHandle& orders_
   });
   state.data()[0] = net.steps;
   state.data()[1] = net.shift;
+  state.data()[2] += static_cast<double>(pass.moves);
   poll.rethrow();
   return nb::make_tuple(pass.mistakes, pass.moves, pass.overflow);
 }

@@ -369,8 +369,8 @@ void score_block(const T* x, i64 stride, i64 count, i64 d, const T* W, i64 lanes
     i64 r = 0;
     for (; r + R <= count; r += R)
       block_stretch<T, N, M, R>(x + r * stride, stride, d, W + at, lanes, b, s + r * lanes + at);
-    for (; r < count; ++r)
-      score_stretch<T, N, M>(x + r * stride, Dense{}, d, W + at, lanes, b, s + r * lanes + at);
+    for (; r < count; ++r)  // summed in the same order: a row scores the same in any batch
+      block_stretch<T, N, M, 1>(x + r * stride, stride, d, W + at, lanes, b, s + r * lanes + at);
   });
 }
 

@@ -72,6 +72,7 @@ class Learner {
         if (!present(i, weight ? weight[i] : 1.0)) break;
       }
     } catch (const Interrupted&) {
+      pass_.moves += moves_;
       write();
       pass_.interrupted = true;
     }
@@ -104,14 +105,15 @@ class Learner {
     }
     while (weight > 0) {
       share_ = static_cast<T>(std::min(weight, 1.0));
-      moves_ = 0;
       present_once(order);
       pass_.moves += moves_;
+      const bool settled = moves_ == 0;
+      moves_ = 0;
       if (overflow_) {
         pass_.overflow = i;
         return false;
       }
-      if (moves_ == 0) {
+      if (settled) {
         net_.steps += weight;
         break;
       }

@@ -54,8 +54,14 @@ class BlockScorer {
                        bias, out);
       return;
     }
-    for (std::int64_t i = begin; i < end; ++i)
-      ops_.score(rows_[picked_ ? picked_[i] : i], table, lanes, bias, out + (i - begin) * lanes);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Row<T> x = rows_[picked_ ? picked_[i] : i];
+      T* s = out + (i - begin) * lanes;
+      if (x.kind == Index::dense)
+        ops_.score_block(x.values, rows_.d, 1, rows_.d, table, lanes, bias, s);
+      else
+        ops_.score(x, table, lanes, bias, s);
+    }
   }
 
   const LaneOps<T>& ops_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -158,15 +159,19 @@ inline std::vector<std::int32_t> find_cycle(Closure& closure, const Order& order
   return {};
 }
 
+// Asked before each example; throws where the work should stop.
+using GoOn = std::function<void()>;
+
 // The first cycle of any example; no labels where there is none.
 struct Cycle {
   std::int64_t example = -1;
   std::vector<std::int32_t> labels;
 };
 
-inline Cycle first_cycle(const Orders& orders) {
+inline Cycle first_cycle(const Orders& orders, const GoOn& go_on) {
   Closure closure(orders.n_labels);
   for (std::int64_t i = 0; i < orders.n; ++i) {
+    go_on();
     if (orders.form_of(i) != Form::pairs) continue;
     std::vector<std::int32_t> labels = find_cycle(closure, orders[i]);
     if (!labels.empty()) return {i, std::move(labels)};
@@ -195,11 +200,12 @@ struct PairLists {
   std::vector<std::int32_t> items;
 };
 
-inline PairLists closure_of(const Orders& orders) {
+inline PairLists closure_of(const Orders& orders, const GoOn& go_on) {
   PairLists made{std::vector<std::int64_t>(static_cast<std::size_t>(orders.n) + 1, 0), {}};
   Closure closure(orders.n_labels);
   std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
   for (std::int64_t i = 0; i < orders.n; ++i) {
+    go_on();
     const Order order = orders[i];
     pairs.clear();
     const auto collect = [&](std::int32_t a, std::int32_t b, double, double) {
@@ -235,11 +241,12 @@ inline PairLists closure_of(const Orders& orders) {
 }
 
 // For each item: does its pair stay in the transitive reduction? Of equal pairs the first stays.
-inline std::vector<std::uint8_t> reduction_of(const Orders& orders) {
+inline std::vector<std::uint8_t> reduction_of(const Orders& orders, const GoOn& go_on) {
   std::vector<std::uint8_t> keep(static_cast<std::size_t>(orders.n_items), 1);
   Closure closure(orders.n_labels);
   std::vector<std::uint8_t> seen;
   for (std::int64_t i = 0; i < orders.n; ++i) {
+    go_on();
     const Order order = orders[i];
     if (order.form != Form::pairs) continue;
     closure.lay_out(order);
@@ -264,10 +271,11 @@ inline std::vector<std::uint8_t> reduction_of(const Orders& orders) {
 }
 
 // For each example: is every pair of `a` in the closure of `b`?
-inline std::vector<std::uint8_t> consistency(const Orders& a, const Orders& b) {
+inline std::vector<std::uint8_t> consistency(const Orders& a, const Orders& b, const GoOn& go_on) {
   std::vector<std::uint8_t> holds(static_cast<std::size_t>(a.n));
   Closure closure(b.n_labels);
   for (std::int64_t i = 0; i < a.n; ++i) {
+    go_on();
     closure.lay_out(b[i]);
     bool all = true;
     for_each_pair(a[i], a.n_labels, [&](std::int32_t over, std::int32_t under, double, double) {

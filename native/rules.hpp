@@ -26,7 +26,6 @@ struct RuleSettings {
 // For the mistake-driven rules a tie is a mistake: with zero weights nothing would ever move.
 template <class T>
 struct MistakeDriven {
-  static constexpr bool reads_margins = false;
   T loss(T margin, T) const { return -margin; }
   bool violated(T loss, T) const { return loss >= 0; }
 };
@@ -65,7 +64,6 @@ struct PositiveWinnow : Winnow<T> {
 
 template <class T>
 struct HingeDriven {
-  static constexpr bool reads_margins = true;
   static constexpr bool additive = true;
   T C;
   explicit HingeDriven(const RuleSettings& settings) : C(static_cast<T>(settings.C)) {}

@@ -498,7 +498,10 @@ def test_what_predicts_nothing_is_refused(iris, tmp_path, capsys):
 # ---- errors name file, row and column -----------------------------------------------------------
 
 BAD_CSV = {
-    "a number": ("a,b,y\n1,2,p\n3,x4,q\n" + "1,2,p\n" * 5000 + "5,six,p\n", None),
+    "a number": (
+        "a,b,y\n1,2,p\n3,x4,q\n" + "1,2,p\n" * 5000,
+        "row 3, column 2 ('b'): 'x4' is no finite number",
+    ),
     "later": (
         "a,b,y\n" + "1,2,p\n" * 5000 + "5,six,p\n",
         "row 5002, column 2 ('b'): 'six' is no finite number",

@@ -249,7 +249,11 @@ def models(draw: st.DrawFn, labels: list[Any] | None = None, n: int | None = Non
     examples = [
         Example(
             "pairs",
-            [(a, b, m if with_margin else 1.0, w if with_weight else 1.0) for a, b, m, w in row],
+            [
+                (a, b, m if with_margin else 1.0, w if with_weight else 1.0)
+                for a, b, m, w in row
+                if w or not with_weight  # a pair of weight zero is left out
+            ],
         )
         for row in rows
     ]
@@ -471,8 +475,7 @@ def test_an_array_says_what_it_can(model: Model) -> None:
     array = np.asarray(model.made)
     n, k = len(model.examples), len(model.labels)
     if model.kind == "classes":
-        assert array.dtype == np.int64
-        assert [model.labels[r] for r in array] == [next(iter(e.content)) for e in model.examples]
+        assert array.tolist() == [next(iter(e.content)) for e in model.examples]
     elif model.kind == "labelsets":
         assert array.shape == (n, k)
         for row, e in zip(array.tolist(), model.examples, strict=True):
@@ -1033,7 +1036,7 @@ def test_pairs_keep_margin_and_weight_everywhere() -> None:
     assert c.has_weights
     rows = [
         [("b", "c", 3.0, 7.0)],
-        [("a", "b", 2.0, 6.0), ("a", "c", 4.0, 0.0), ("c", "d", 5.0, 9.0)],
+        [("a", "b", 2.0, 6.0), ("c", "d", 5.0, 9.0)],
         [],
     ]
     assert read(c) == rows

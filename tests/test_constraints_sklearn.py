@@ -149,10 +149,21 @@ def test_an_integer_cv_stratifies_classes_only(name: str) -> None:
 )
 def test_stratified_splitters_see_the_classes(splitter: Any) -> None:
     y = Constraints.from_classes(["x"] * 24 + ["y"] * 16)
-    codes = np.asarray(y)
+    classes = np.asarray(y)
     for train, test in splitter.split(X, y):
         for rows in (train, test):
-            assert np.mean(codes[rows]) == pytest.approx(0.4)
+            assert np.mean(classes[rows] == "y") == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2], [3, 5, 7], ["a", "b", "c"]])
+def test_the_scorers_of_scikit_learn_see_the_classes(labels: list[Any]) -> None:
+    centres = np.arange(3).repeat(20)
+    rows = np.eye(3)[centres] + np.random.default_rng(0).normal(scale=0.1, size=(60, 3))
+    y = Constraints.from_classes(np.array(labels)[centres])
+    model = OnlineClassifier(random_state=0)
+    given = cross_val_score(model, rows, y, cv=5, scoring="accuracy")
+    assert given.tolist() == cross_val_score(model, rows, y, cv=5).tolist()
+    assert given.mean() > 0.9
 
 
 def make(**parameters: Any) -> OnlineClassifier:

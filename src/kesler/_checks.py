@@ -70,6 +70,8 @@ def weights(sample_weight: npt.ArrayLike | None, n_samples: int) -> npt.NDArray[
 
 def threads(n_jobs: int | None) -> int:
     """Threads to use: n_jobs as joblib reads it, its limits for nested calls included."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or an integer other than 0, not {n_jobs!r}")
     return min(int(joblib.effective_n_jobs(n_jobs)), _MOST_THREADS)
 
 

@@ -88,10 +88,7 @@ def codes_of_distinct(
         low, high = int(values.min()), int(values.max())
         span = high - low + 1
         if span <= 4 * values.size + 1024:  # a table is quicker and smaller than a sort
-            offset = values
-            if low != 0:  # 64 bits: the difference of two 8-bit numbers may need nine
-                wide = values if values.dtype.itemsize == 8 else values.astype(np.int64)
-                offset = wide - wide.dtype.type(low)
+            offset = _offset(values, low)
             present = np.zeros(span, dtype=bool)
             present[offset] = True
             found = np.flatnonzero(present)
@@ -100,6 +97,16 @@ def codes_of_distinct(
             return found.astype(values.dtype) + values.dtype.type(low), table[offset]
     found = _distinct(values)
     return found, np.searchsorted(found, values).astype(np.int32)
+
+
+def _offset(values: npt.NDArray[Any], low: int) -> npt.NDArray[Any]:
+    """How far above `low` each integer is."""
+    if low == 0:
+        return values
+    # 64 bits: the difference of two 8-bit numbers may need nine
+    wide = values if values.dtype.itemsize == 8 else values.astype(np.int64)
+    offset: npt.NDArray[Any] = wide - wide.dtype.type(low)
+    return offset
 
 
 def comparable(values: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -115,31 +122,54 @@ def comparable(values: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArra
 
 def united(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """All labels of two sets of one sort."""
-    return _distinct(np.concatenate([comparable(a, b), b]))
+    return _distinct(np.concatenate(_exact(comparable(a, b), b)))
+
+
+def _exact(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Both as they are; but signed beside unsigned integers not as floats, which merge some."""
+    if {a.dtype.kind, b.dtype.kind} != {"i", "u"}:
+        return a, b
+    for dtype in (np.int64, np.uint64):
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        if all(x.size == 0 or (least <= int(x.min()) and int(x.max()) <= most) for x in (a, b)):
+            return a.astype(dtype), b.astype(dtype)
+    return a.astype(object), b.astype(object)
+
+
+def places(values: npt.NDArray[Any], labels: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    """Position of each value among the sorted labels, -1 where it is none of them."""
+    codes = np.full(values.size, -1, dtype=np.int32)
+    if values.size and labels.size and values.dtype.kind == labels.dtype.kind in "iu":
+        low, span = int(labels[0]), int(labels[-1]) - int(labels[0]) + 1
+        within = low <= int(values.min()) and int(values.max()) < low + span
+        if within and span <= 4 * labels.size + 1024:  # a table is quicker and smaller
+            table = np.full(span, -1, dtype=np.int32)
+            table[_offset(labels, low)] = np.arange(labels.size, dtype=np.int32)
+            by_table: npt.NDArray[np.int32] = table[_offset(values, low)]
+            return by_table
+    if labels.size and values.size:
+        exact, ordered = _exact(comparable(values, labels), labels)
+        try:
+            found = np.searchsorted(ordered, exact).astype(np.int32)
+        except TypeError as error:
+            raise ValueError(
+                f"labels of type {values.dtype} cannot be found among labels of type {labels.dtype}"
+            ) from error
+        found[found == ordered.size] = 0
+        codes = np.where(ordered[found] == exact, found, np.int32(-1))
+    return codes
 
 
 def look_up(
     values: npt.NDArray[Any], labels: npt.NDArray[Any], place: Callable[[int], str]
 ) -> npt.NDArray[np.int32]:
     """Position of each value among the sorted labels; `place(p)` names value p in an error."""
-    codes = np.zeros(values.size, dtype=np.int64)
-    known = np.zeros(values.size, dtype=bool)
-    if labels.size and values.size:
-        if {values.dtype.kind, labels.dtype.kind} == {"i", "u"}:
-            values, labels = values.astype(object), labels.astype(object)  # not through floats
-        try:
-            codes = np.searchsorted(labels, comparable(values, labels))
-        except TypeError as error:
-            raise ValueError(
-                f"labels of type {values.dtype} cannot be found among labels of type {labels.dtype}"
-            ) from error
-        codes[codes == labels.size] = 0
-        known = np.asarray(labels[codes] == values)
-    if not known.all():
-        p = int(np.argmin(known))
+    codes = places(values, labels)
+    if codes.size and codes.min() < 0:
+        p = int(np.argmin(codes))
         some = ", ".join(map(repr, labels[:6].tolist())) + (", ..." if labels.size > 6 else "")
         raise ValueError(f"{place(p)} has unknown label {shown(values, p)}; labels are {some}")
-    return codes.astype(np.int32)
+    return codes
 
 
 # ---- supervision in its usual shapes ------------------------------------------------------------

@@ -22,7 +22,6 @@ import scipy.sparse as sp
 from kesler import _core
 from kesler._labels import (
     codes_of_distinct,
-    comparable,
     from_collections,
     from_indicator,
     from_orders,
@@ -31,6 +30,7 @@ from kesler._labels import (
     label_set,
     look_up,
     one_dimension,
+    places,
     shown,
     united,
 )
@@ -197,7 +197,8 @@ class Constraints:
         Parameters
         ----------
         Y : array-like or sparse matrix of shape (n_samples, n_labels), or list of collections
-            An indicator (0/1 or boolean), or for each example the labels it has.
+            An indicator (0/1 or boolean), or for each example the labels it has. A list of lists
+            is always labels; give an indicator as an array.
         labels : array-like, optional
             The labels of the columns, or all labels there are. By default column numbers, or the
             labels found.
@@ -298,9 +299,8 @@ class Constraints:
         labels : array-like, or int for the labels 0 to labels - 1
             All labels there are.
         margin, weight : array-like of float, optional
-            By how much the scores should differ (1), and what a violation counts (1). A weight of
-            zero silences a pair while learning; `errors` counts it. Rules that only look at the
-            order ignore margins.
+            By how much the scores should differ (1), and what a violation counts (1). A pair of
+            weight zero is left out. Rules that only look at the order ignore margins.
 
         Examples
         --------
@@ -327,7 +327,10 @@ class Constraints:
         if np.any(a == b):
             p = int(np.argmax(a == b))
             raise ValueError(f"example {where[p]} puts label {shown(found, a[p])} over itself")
-        sorting = np.argsort(where, kind="stable")
+        margins, weights = _per_pair(margin, "margin", a.size), _per_pair(weight, "weight", a.size)
+        counted = np.arange(a.size) if weights is None else np.flatnonzero(weights)
+        sorting = counted[np.argsort(where[counted], kind="stable")]
+        where = where[sorting]
         items = np.empty(2 * where.size, dtype=np.int32)
         items[0::2], items[1::2] = a[sorting], b[sorting]
         indptr = np.zeros(n_samples + 1, dtype=np.int64)
@@ -338,8 +341,8 @@ class Constraints:
             items,
             indptr,
             _PAIRS,
-            margin=_per_pair(margin, "margin", sorting),
-            weight=_per_pair(weight, "weight", sorting),
+            margin=None if margins is None else np.repeat(margins[sorting], 2),
+            weight=None if weights is None else np.repeat(weights[sorting], 2),
         )
         cycle = made._native().cycle()
         if cycle is not None:
@@ -476,6 +479,9 @@ class Constraints:
     def reduction(self) -> Constraints:
         """The fewest pairs that imply the same orders; they keep their margins and weights.
 
+        A solver's objective is over the pairs as stored: what a pair left out asked for beyond the
+        order, by a margin or a weight of its own, is asked for no longer.
+
         Examples
         --------
         >>> from kesler import Constraints
@@ -574,11 +580,7 @@ class Constraints:
         found = label_set(labels)
         if np.array_equal(found, self.labels):
             return self._with(self.labels, self._items, self._form, self._forms)
-        wanted, own = comparable(self.labels, found), found
-        place = np.searchsorted(own, wanted)
-        place[place == own.size] = 0
-        known = own[place] == wanted if own.size else np.zeros(self.n_labels, dtype=bool)
-        table = np.append(np.where(known, place, -1), own.size).astype(np.int32)
+        table = np.append(places(self.labels, found), found.size).astype(np.int32)
         tiers = np.isin(self._form_of_each_item(), (_ADJACENT, _ALL)) & (self._items < 0)
         moved = table[np.where(tiers, ~self._items, self._items)]
         if np.any(moved < 0):
@@ -651,12 +653,12 @@ class Constraints:
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        """Class codes for classes, an indicator for label sets, opaque objects for the rest."""
+        """The classes, an indicator of label sets, or opaque objects for all else."""
         if copy is False:
             raise ValueError("an array of Constraints is always a new one; copy=False is refused")
         made: npt.NDArray[Any]
         if self.kind == "classes":
-            made = self._items.astype(np.int64)
+            made = self.labels[self._items]
         elif self.kind == "labelsets":
             made = self.indicator().toarray()
         else:
@@ -784,18 +786,18 @@ def _row_numbers(rows: npt.ArrayLike, n_samples: int) -> IntArray:
 
 
 def _per_pair(
-    values: npt.ArrayLike | None, name: str, order: IntArray
+    values: npt.ArrayLike | None, name: str, n_pairs: int
 ) -> npt.NDArray[np.float64] | None:
     if values is None:
         return None
     given = np.asarray(values, dtype=np.float64)
-    if given.shape != order.shape:
-        raise ValueError(f"{name} has shape {given.shape}; there are {order.size} pairs")
+    if given.shape != (n_pairs,):
+        raise ValueError(f"{name} has shape {given.shape}; there are {n_pairs} pairs")
     wrong = ~np.isfinite(given) | (given < 0)
     if wrong.any():
         p = int(np.argmax(wrong))
         raise ValueError(f"{name}[{p}] is {given[p]}; it must be a finite number, 0 or more")
-    return np.repeat(given[order], 2)
+    return given
 
 
 def _join(

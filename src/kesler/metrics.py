@@ -282,6 +282,11 @@ def _judged(estimator: Any, X: Any, y: Any) -> tuple[Constraints, FloatArray]:
     scores = np.asarray(estimator.decision_function(X))
     known = np.asarray(estimator.classes_)
     constraints = read_target(y, scores.shape[0]).constraints
+    if constraints.calibrated and not getattr(estimator, "_knows_threshold", True):
+        raise ValueError(
+            "y holds calibrated label sets, but the model learned none and knows no threshold "
+            "between relevant and irrelevant"
+        )
     if scores.ndim == 1 and known.size == 2:
         scores = np.stack([np.zeros_like(scores), scores], axis=1)
     if np.array_equal(known, constraints.labels):

@@ -206,7 +206,7 @@ def test_a_pass_moves_the_labels_of_violated_pairs(layout: str, dtype: Any, upda
         X = some_rows(rng, n, d, dtype)
         y = rng.integers(0, k, n)
         orders = _core.Orders(n, k, SET, None, None, y.astype(np.int32), None, None)
-        W, sums, state = table(rng, d, k, dtype) * 0, table(rng, d, k, dtype) * 0, np.zeros(2)
+        W, sums, state = table(rng, d, k, dtype) * 0, table(rng, d, k, dtype) * 0, np.zeros(3)
         answer = _core.online_pass(
             as_rows(X, layout), orders, None, None, W, sums, None, state, "perceptron", update,
             1.0, 1.0, False, None,
@@ -216,7 +216,7 @@ def test_a_pass_moves_the_labels_of_violated_pairs(layout: str, dtype: Any, upda
         np.testing.assert_array_equal(sums[:, :k], want_sums, f"k={k}")
         assert not W[:, k:].any()
         assert answer == (mistakes, moves, -1)
-        assert state.tolist() == [n, 0]
+        assert state.tolist() == [n, 0, moves]
 
 
 # ---- orders, by a naive reading of the layout ----------------------------------------------------
@@ -533,19 +533,19 @@ def test_what_does_not_fit_together_is_refused() -> None:
                           None, None)  # fmt: skip
     tail = ("perceptron", "all", 1.0, 1.0, False, None)
     with pytest.raises(ValueError, match="no lane for the virtual label"):
-        _core.online_pass(rows, orders, None, None, W, None, None, np.zeros(2), *tail)
+        _core.online_pass(rows, orders, None, None, W, None, None, np.zeros(3), *tail)
     plain = _core.Orders(2, 4, SET, None, None, np.zeros(2, dtype=np.int32), None, None)
     for visits, weight, state, message in (
-        (np.array([0, 2]), None, 2, "visit"),
-        (None, np.ones(3), 2, "weights"),
-        (None, None, 3, "state"),
+        (np.array([0, 2]), None, 3, "visit"),
+        (None, np.ones(3), 3, "weights"),
+        (None, None, 2, "state"),
     ):
         with pytest.raises(ValueError, match=message):
             _core.online_pass(rows, plain, visits, weight, W, None, None, np.zeros(state), *tail)
     for rule, update in (("winnow", "all"), ("nothing", "all"), ("perceptron", "nothing")):
         with pytest.raises(ValueError, match=r"logarithms|unknown"):
             _core.online_pass(
-                rows, plain, None, None, W, None, None, np.zeros(2), rule, update, *tail[2:]
+                rows, plain, None, None, W, None, None, np.zeros(3), rule, update, *tail[2:]
             )
 
 

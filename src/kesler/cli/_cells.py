@@ -45,6 +45,14 @@ def are_numbers(cells: Sequence[str]) -> bool:
     return True
 
 
+def are_mostly_numbers(cells: Sequence[str]) -> bool:
+    """Whether more of the cells that hold something are numbers than are not."""
+    if are_numbers(cells):
+        return True
+    held = [cell for cell in map(str.strip, cells) if cell not in MISSING]
+    return 2 * sum(are_numbers([cell]) for cell in held) > len(held)
+
+
 def _parsed(cells: Sequence[str]) -> npt.NDArray[np.float64]:
     try:
         return np.array(cells, dtype=np.float64)

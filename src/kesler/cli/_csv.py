@@ -1,9 +1,9 @@
 """CSV files with a header row (.csv, .tsv, packed with .gz or not).
 
 Rows are parsed by the csv module and converted a column of some hundred cells at a time. A column
-is nominal if some cell among the first rows is neither a number nor missing; later on that is an
-error, for a typing mistake must not turn measurements into categories. Line numbers are looked up
-by reading the file again, only when an error wants one.
+is nominal if at most half of its first cells are numbers; in any other column what is no number is
+an error, for a typing mistake must not turn measurements into categories. Line numbers are looked
+up by reading the file again, only when an error wants one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from kesler.cli._cells import BadCell, are_numbers, as_categories, as_numbers
+from kesler.cli._cells import BadCell, are_mostly_numbers, are_numbers, as_categories, as_numbers
 from kesler.cli._examples import Columns, Examples, Schema, Wanted, choose_columns
 from kesler.cli._streams import opened
 
@@ -103,7 +103,7 @@ def _matrix(parts: list[list[Any]], n: int, mixed: bool) -> Any:
 
 def _find_nominal(chosen: Columns, columns: list[tuple[str, ...]]) -> None:
     chosen.nominal = [
-        not are_numbers(columns[j]) if nominal is None else nominal
+        not are_mostly_numbers(columns[j]) if nominal is None else nominal
         for j, nominal in zip(chosen.features, chosen.nominal, strict=True)
     ]
 

@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         reason = error.strerror or str(error)
         return _fail(reason if error.filename is None else f"{error.filename}: {reason}", 1)
-    except (ValueError, ImportError) as error:
+    except (ValueError, TypeError, ImportError) as error:
         return _fail(" ".join(str(error).split()), 1)
     except MemoryError:
         return _fail("there is not enough memory", 1)

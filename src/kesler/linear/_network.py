@@ -29,8 +29,8 @@ class Network:
         For averaging: the sum over all moves of (steps before the move) x move.
     logs : ndarray or None
         For Winnow: logarithms of the weights.
-    state : ndarray of two floats
-        Steps made, and the logarithm of the factor that Winnow's weights are divided by.
+    state : ndarray of three floats
+        Steps made, the logarithm of the factor that Winnow's weights are divided by, moves made.
     virtual : bool
         Whether lane k is the virtual label.
     first : float
@@ -59,7 +59,7 @@ class Network:
         virtual: bool,
     ) -> Network:
         """The network before the first example."""
-        logarithmic, _, first = _core.rule_traits(rule)
+        logarithmic, first = _core.rule_traits(rule)
         used = labels.size + virtual
         shape = (n_features + intercept, _core.lanes_for(used))
         weights = aligned_zeros(shape, dtype)
@@ -69,7 +69,7 @@ class Network:
             weights,
             aligned_zeros(shape, dtype) if average else None,
             aligned_zeros(shape, dtype) if logarithmic else None,
-            np.zeros(2),
+            np.zeros(3),
             intercept,
             virtual,
             first,

@@ -158,7 +158,8 @@ class SorterMixin:
         return thresholds[1:] - thresholds[:1] if self._is_binary() else thresholds
 
     def _is_binary(self) -> bool:
-        return self._answer == "classes" and self.classes_.size == 2
+        two = self._answer == "classes" and self.classes_.size == 2
+        return two and not self._sorter().virtual
 
     def _read_new(self, X: Any) -> Any:
         check_is_fitted(self)

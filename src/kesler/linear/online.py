@@ -8,7 +8,9 @@ updates (section 3.4). The exact batch solver is another module.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from sklearn.utils import check_random_state
 from kesler import _checks, _core
 from kesler._driver import Outcome, Sweep, run
 from kesler._labels import label_set, united
+from kesler._progress import Progress
 from kesler._targets import Target, read_target
 from kesler.constraints import Constraints
 from kesler.linear._network import Network
@@ -60,7 +63,6 @@ class _Passes:
         self.network = network
         self.best = network
         self.mistakes: list[int] = []
-        self.moves = 0
 
     def _hold_out(self, n: int) -> None:
         share = self._learner.validation_fraction
@@ -84,7 +86,6 @@ class _Passes:
             visits = order if self._train is None else self._train[order]
         mistakes, moves = self.present(visits, report)
         self.mistakes.append(mistakes)
-        self.moves += moves
         finished = "" if moves else "no_mistakes" if mistakes == 0 else "no_moves"
         if self._held_out is not None:
             return self._judge(finished)
@@ -307,14 +308,12 @@ class OnlineClassifier(SorterMixin, ClassifierMixin, BaseEstimator):
                 network = network.copy()
             else:
                 network = self._start(target, X)
-                self.n_updates_ = 0
             passes = _Passes(self, network, X, target.constraints, weight)
             self.outcome_: Outcome = run(
                 passes, max_iter=self.max_iter, verbose=self.verbose, label="OnlineClassifier"
             )
             self.n_iter_ = self.outcome_.n_iter
             self.mistakes_: list[int] = passes.mistakes
-            self.n_updates_ += passes.moves
             self._keep(passes.best, target, passes.best.sorter().laid_out())
         return self
 
@@ -341,7 +340,8 @@ class OnlineClassifier(SorterMixin, ClassifierMixin, BaseEstimator):
 
         Notes
         -----
-        Ctrl-C leaves the model with what it learned until then.
+        Ctrl-C, or an example whose scores overflow, leaves the model with what it learned until
+        then; any other error leaves it as it was.
 
         Examples
         --------
@@ -370,7 +370,7 @@ class OnlineClassifier(SorterMixin, ClassifierMixin, BaseEstimator):
                 if announced is not None:
                     target = target._replace(constraints=self._over(target.constraints, announced))
                 network = self._start(target, X)
-                self.n_updates_ = self.n_iter_ = 0
+                self.n_iter_ = 0
                 self.mistakes_ = []
             else:
                 network, target = self._taking_in(target, announced)
@@ -379,12 +379,14 @@ class OnlineClassifier(SorterMixin, ClassifierMixin, BaseEstimator):
         with_answer = target if first else target._replace(answer=self._common_answer(target))
         self._keep(network, with_answer, None)
         try:
-            mistakes, moves = passes.present(_NO_VISITS, None)
+            with (
+                Progress("OnlineClassifier", X.shape[0]) if self.verbose else nullcontext() as line
+            ):
+                mistakes, _ = passes.present(_NO_VISITS, line.update if line else None)
         finally:
-            self.t_ = network.steps
+            self._count(network)
         self.n_iter_ += 1
         self.mistakes_.append(mistakes)
-        self.n_updates_ += moves
         return self
 
     def _check_parameters(self) -> None:
@@ -397,6 +399,9 @@ class OnlineClassifier(SorterMixin, ClassifierMixin, BaseEstimator):
         _checks.whole("max_iter", self.max_iter, at_least=1)
         _checks.real("validation_fraction", self.validation_fraction, above=0, below=1)
         _checks.whole("n_iter_no_change", self.n_iter_no_change, at_least=1)
+        _checks.threads(self.n_jobs)
+        if not isinstance(self.verbose, (bool, np.bool_)):
+            _checks.whole("verbose", self.verbose, at_least=0)
         if self.rule == "positive_winnow" and self.update == "independent":
             raise ValueError(
                 "rule='positive_winnow' compares labels: its scores are all positive, so no label "
@@ -445,9 +450,9 @@ class OnlineClassifier(SorterMixin, ClassifierMixin, BaseEstimator):
     ) -> tuple[Network, Target]:
         """The network grown by announced labels, and the target over all of them."""
         network = self._network.writable()
-        first = _core.rule_traits(self.rule)
+        logarithmic, first = _core.rule_traits(self.rule)
         kept = (network.logs is not None, network.sums is not None, network.intercept)
-        if kept != (first[0], self.average, self.fit_intercept) or network.first != first[2]:
+        if kept != (logarithmic, self.average, self.fit_intercept) or network.first != first:
             raise ValueError(
                 "average and fit_intercept cannot change between calls that go on learning, nor "
                 "can a rule take over weights of another family (additive, winnow, "
@@ -474,7 +479,11 @@ class OnlineClassifier(SorterMixin, ClassifierMixin, BaseEstimator):
         self._laid_out = sorter
         self._answer = target.answer
         self.classes_ = network.labels
+        self._count(network)
+
+    def _count(self, network: Network) -> None:
         self.t_ = network.steps
+        self.n_updates_ = int(network.state[2])
 
     def _sorter(self) -> Sorter:
         if not hasattr(self, "_network"):
@@ -500,6 +509,11 @@ def _class_weights(
     codes = constraints.class_codes()
     if isinstance(class_weight, dict):
         labels = constraints.labels.tolist()
+        strange = sorted(map(repr, set(class_weight) - set(labels)))
+        if strange:
+            warnings.warn(
+                f"class_weight names {', '.join(strange)}, which y does not hold", stacklevel=4
+            )
         by_label = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
         wrong = ~np.isfinite(by_label) | (by_label < 0)
         if wrong.any():

@@ -5,6 +5,7 @@ Whoever reads the file meanwhile, or after a failure, finds the old one or the n
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     place = Path(os.path.realpath(path))  # a link stays a link
     if place.exists() and not place.is_file():
         raise ValueError(f"{os.fspath(path)} is no ordinary file, and cannot be replaced by one")
+    if not place.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(place.parent))
     beside = place.with_name(f".{place.name[:200]}.{secrets.token_hex(8)}")
     try:
         # Not a temporary file of the library: the new file has the permissions of any other.

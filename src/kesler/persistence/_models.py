@@ -31,6 +31,8 @@ _CODECS = {
     "Pipeline": ("sklearn.pipeline", "kesler.persistence._pipeline"),
 }
 
+_METADATA = {"format", "format_version", "kesler_version", "model", "notes", "crc32"}
+
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file that `load` reads without running code.
@@ -150,6 +152,9 @@ def _read(container: Container) -> tuple[Any, dict[str, Any]]:
             f"its format is version {version[:20]!r} (Kesler {metadata.get('kesler_version')!r} "
             f"wrote it), and Kesler {__version__} reads version {FORMAT_VERSION}"
         )
+    strange = set(metadata) - _METADATA
+    if strange:
+        raise ValueError(f"nothing is known of {', '.join(sorted(strange))!r} in its metadata")
     estimator = decode(Stored(json.loads(metadata.get("model", "null")), container))
     notes = json.loads(metadata.get("notes", "{}"))
     if not isinstance(notes, dict):

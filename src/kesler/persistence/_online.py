@@ -32,7 +32,6 @@ def encode(model: OnlineClassifier) -> tuple[Fields, Arrays]:
         "first": float(network.first),
         "laid_out": model._laid_out is not None,
         "n_iter": int(model.n_iter_),
-        "n_updates": int(model.n_updates_),
         "mistakes": [int(count) for count in model.mistakes_],
     }
     arrays = {"labels": labels, "weights": network.weights[:, :used], "state": network.state}
@@ -62,7 +61,7 @@ def decode(stored: Stored) -> OnlineClassifier:
     model.classes_ = network.labels
     model.t_ = network.steps
     model.n_iter_ = stored.whole("n_iter")
-    model.n_updates_ = stored.whole("n_updates")
+    model.n_updates_ = int(network.state[2])
     model.n_features_in_ = network.weights.shape[0] - network.intercept
     model.mistakes_ = stored.field("mistakes", list)
     if not all(type(count) is int for count in model.mistakes_):
@@ -112,10 +111,10 @@ def _network(stored: Stored) -> Network:
         stored.number("first"),
     )
     state = network.state
-    if state.shape != (2,) or not np.isfinite(state).all() or state[0] < 0:
-        raise ValueError("the numbers of steps and the shift are none")
+    if state.shape != (3,) or not np.isfinite(state).all() or min(state[0], state[2]) < 0:
+        raise ValueError("the steps, the shift and the moves are no such numbers")
     traits = [_core.rule_traits(rule) for rule in _core.rule_names()]
-    if (network.logs is not None, network.first) not in [(t[0], t[2]) for t in traits]:
+    if (network.logs is not None, network.first) not in traits:
         raise ValueError("the weights are those of no rule")
     return network
 
