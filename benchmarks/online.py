@@ -4,9 +4,9 @@ Every learner sees the same float32 training rows once, on one thread, in the or
 shows scikit-learn's default, which shuffles), and is timed around its whole fit: reading its input
 (Vowpal Wabbit: its binary cache), checks and set-up included. Rounds go through all learners in
 turn, so each is timed equally often and meets the same machine; the best of its times counts.
-Test accuracy stands beside every time, because a fast pass that learns less is no win; averaging is
-on in Kesler, so scikit-learn's averaged line is the like of it. `ratio` is the peer's best time over
-Kesler's.
+Test accuracy stands beside every time, because a fast pass that learns less is no win; averaging
+is on in Kesler, so scikit-learn's averaged line is the like of it. `ratio` is the peer's best time
+over Kesler's.
 
     python benchmarks/online.py                 # all sets, best of 5
     python benchmarks/online.py --sets sorting text-like --repeat 3
@@ -15,9 +15,9 @@ Kesler's.
 Target: at least 5 times the fastest peer at no lower test accuracy than its.
 
 The share of the machine: the bytes of X that are read per second of the whole fit, over the
-bandwidth of a large copy; for sparse rows the same with the weights that its non-zeros touch, which
-come from the caches where they fit; and the multiply-adds of one scoring of all rows per second over
-those of a single-threaded matrix product.
+bandwidth of a large copy; for sparse rows the same with the weights that its non-zeros touch,
+which come from the caches where they fit; and the multiply-adds of one scoring of all rows per
+second over those of a single-threaded matrix product.
 """
 
 from __future__ import annotations
@@ -175,7 +175,8 @@ def main() -> int:
     print("Kesler:", ", ".join(f"{name}={ours.get_params()[name]!r}" for name in told))
     print(f"SGDClassifier: {PERCEPTRON}, max_iter=1\n")
     print(
-        f"{'set':<10} {'learner':<24} {'seconds':>8} {'examples/s':>11} {'accuracy':>8} {'ratio':>6}"
+        f"{'set':<10} {'learner':<24} {'seconds':>8} {'examples/s':>11} {'accuracy':>8} "
+        f"{'ratio':>6}"
     )
     problems = []
     for name in options.sets:

@@ -246,6 +246,36 @@ void over_stretches(i64 lanes, Body body) {
     if (rest == 7) return body.template operator()<V, 7>(at);
 }
 
+#ifdef KESLER_SPREAD
+template <class T, int N, int L, int U>
+inline void packed_moves(Vec<T, N> x, Vec<T, N> step, T* w) {
+  if constexpr (U < L) {
+    Vec<T, N> now = load<N>(w + U * N);
+    now += spread<T, N, L, U*(N / L)>(x) * step;
+    store<N>(w + U * N, now);
+    packed_moves<T, N, L, U + 1>(x, step, w);
+  }
+}
+#endif
+
+template <class T, int L>
+void add_packed(const T* x, i64 d, const T* c, T* W) {
+  constexpr int N = kVector<T>;
+#ifdef KESLER_SPREAD
+  if constexpr (N >= 2 * L) {
+    T repeated[N];
+    for (int i = 0; i < N; ++i) repeated[i] = c[i % L];
+    const Vec<T, N> step = load<N>(repeated);
+    i64 j = 0;
+    for (; j + N <= d; j += N) packed_moves<T, N, L, 0>(load<N>(x + j), step, W + j * L);
+    add_stretch<T, L, 1>(x + j, Dense{}, d - j, c, L, W + j * L);
+    return;
+  }
+#endif
+  constexpr int V = N < L ? N : L;
+  for (int at = 0; at < L; at += V) add_stretch<T, V, 1>(x, Dense{}, d, c + at, L, W + at);
+}
+
 template <class T, class F>
 void score_row(const T* x, F feature, i64 size, const T* W, i64 lanes, const T* bias, T* s) {
   over_stretches<T, 8>(lanes, [&]<int N, int M>(i64 at) {
@@ -280,6 +310,8 @@ template <class T>
 void add(Row<T> x, const T* c, i64 lanes, T* W) {
   switch (x.kind) {
     case Index::dense:
+      if (lanes == 4) return add_packed<T, 4>(x.values, x.size, c, W);
+      if (lanes == 8) return add_packed<T, 8>(x.values, x.size, c, W);
       return add_row(x.values, Dense{}, x.size, c, lanes, W);
     case Index::int32:
       return add_row(x.values, Sparse<std::int32_t>{static_cast<const std::int32_t*>(x.index)},

@@ -67,7 +67,7 @@ class Learner {
     try {
       for (visit_ = 0; visit_ < n_visits; ++visit_) {
         const std::int64_t i = visits ? visits[visit_] : visit_;
-        row_ = rows_[i];
+        rows_.read(i, row_);
         tick(64 + (row_.size + 1) * net_.lanes);
         if (!present(i, weight ? weight[i] : 1.0)) break;
       }

@@ -22,16 +22,32 @@ struct Rows {
   Index kind = Index::dense;
 
   Row<T> operator[](std::int64_t i) const {
-    if (kind == Index::dense) return {values + i * d, nullptr, d, kind};
-    if (kind == Index::int32) return sparse(i, static_cast<const std::int32_t*>(indptr));
-    return sparse(i, static_cast<const std::int64_t*>(indptr));
+    Row<T> row;
+    read(i, row);
+    return row;
+  }
+
+  // Field by field into its place: a row that is copied at once waits for its own stores.
+  void read(std::int64_t i, Row<T>& row) const {
+    row.kind = kind;
+    if (kind == Index::dense) {
+      row.values = values + i * d;
+      row.index = nullptr;
+      row.size = d;
+    } else if (kind == Index::int32) {
+      read_sparse(i, static_cast<const std::int32_t*>(indptr), row);
+    } else {
+      read_sparse(i, static_cast<const std::int64_t*>(indptr), row);
+    }
   }
 
  private:
   template <class I>
-  Row<T> sparse(std::int64_t i, const I* starts) const {
-    const std::int64_t begin = starts[i], end = starts[i + 1];
-    return {values + begin, static_cast<const I*>(indices) + begin, end - begin, kind};
+  void read_sparse(std::int64_t i, const I* starts, Row<T>& row) const {
+    const std::int64_t begin = starts[i];
+    row.values = values + begin;
+    row.index = static_cast<const I*>(indices) + begin;
+    row.size = starts[i + 1] - begin;
   }
 };
 

@@ -171,7 +171,10 @@ class SorterMixin:
         relevant = scores[:, :k] > scores[:, k:]
         return sp.csr_matrix(relevant, dtype=np.int64) if sparse else relevant.astype(np.int64)
 
-    def _read(self, X: Any, *, reset: bool, dtype: npt.DTypeLike | None) -> Any:
+    def _read(
+        self, X: Any, *, reset: bool, dtype: npt.DTypeLike | None, finite: bool = True
+    ) -> Any:
+        """X as the core takes it; with `finite=False` the core finds what is no number."""
         if sp.issparse(X):
             _checks.refuse_corrupt(X)
         X = validate_data(
@@ -181,6 +184,7 @@ class SorterMixin:
             accept_sparse="csr",
             dtype=[np.float64, np.float32] if dtype is None else dtype,
             order="C",
+            ensure_all_finite=finite,
         )
         if hasattr(X, "has_canonical_format") and not X.has_canonical_format:
             X = X.copy()

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 
 from kesler import _checks, _core
 from kesler._driver import Outcome, Sweep, run
@@ -114,6 +114,7 @@ class _Passes:
             report,
         )
         if overflow >= 0:
+            assert_all_finite(self._X, input_name="X", estimator_name=type(learner).__name__)
             raise ValueError(
                 f"the scores of example {overflow} overflow {network.weights.dtype}: its features, "
                 "or the margins and weights of its pairs, are too large; scale X, for instance "
@@ -298,7 +299,15 @@ class OnlineClassifier(SorterMixin, ClassifierMixin, BaseEstimator):
         self._check_parameters()
         with _checks.unchanged_on_error(self):
             warm = self.warm_start and hasattr(self, "_network")
-            X = self._read(X, reset=not warm, dtype=self._network.weights.dtype if warm else None)
+            # A first fit shows the core every row, which tells what is no number: no need to look
+            # at X twice. Where it may skip rows, or a model is at stake, X is looked at first.
+            seen = not warm and sample_weight is None and self.class_weight is None
+            X = self._read(
+                X,
+                reset=not warm,
+                dtype=self._network.weights.dtype if warm else None,
+                finite=self.early_stopping or not seen,
+            )
             target = read_target(y, X.shape[0])
             weight = self._weights(target, sample_weight, X.shape[0])
             if weight is not None and weight.size and not weight.any():
