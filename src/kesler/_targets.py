@@ -62,7 +62,8 @@ def read_target(y: Any, n_samples: int) -> Target:
 
 def read_classes(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A column of classes; a column of measurements is refused."""
-    values = column_or_1d(values, warn=True)
+    if values.ndim != 1:
+        values = column_or_1d(values, warn=True)
     # Integers, text and booleans are classes by their type: no need to look at each.
     if values.dtype.kind not in "iuUbS":
         if values.dtype.kind == "f" and not np.isfinite(values).all():

@@ -38,11 +38,20 @@ def _aligned(array: FloatArray) -> FloatArray:
     return np.require(array, requirements=["C", "A"])
 
 
-def aligned_zeros(shape: tuple[int, int], dtype: npt.DTypeLike) -> FloatArray:
-    """Zeros that start at a cache line, so that no vector of labels straddles two."""
-    size = shape[0] * shape[1]
+def aligned_empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> FloatArray:
+    """A table that starts at a cache line, so that no vector of labels straddles two."""
+    return _aligned_part(np.empty, shape, dtype)
+
+
+def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> FloatArray:
+    """The same, of zeros."""
+    return _aligned_part(np.zeros, shape, dtype)
+
+
+def _aligned_part(make: Any, shape: tuple[int, ...], dtype: npt.DTypeLike) -> FloatArray:
+    size = int(np.prod(shape))
     item = np.dtype(dtype).itemsize
-    raw = np.zeros(size + 64 // item, dtype=dtype)
+    raw: FloatArray = make(size + 64 // item, dtype=dtype)
     start = (-raw.ctypes.data % 64) // item
     return raw[start : start + size].reshape(shape)
 
@@ -78,9 +87,12 @@ class Sorter:
         """The same sorter as one table."""
         if self.sums is None:
             return self
-        weights = aligned_zeros(self.weights.shape, self.weights.dtype)
-        np.multiply(self.sums, -1.0 / self.steps, out=weights)
-        weights += self.weights
+        weights = aligned_empty(self.weights.shape, self.weights.dtype)
+        rows = max(1, (1 << 16) // weights.shape[1])  # a block at a time, while it is in the cache
+        for begin in range(0, weights.shape[0], rows):
+            block = slice(begin, begin + rows)
+            np.multiply(self.sums[block], -1.0 / self.steps, out=weights[block])
+            weights[block] += self.weights[block]
         return replace(self, weights=weights, sums=None, steps=1.0)
 
     def scores(
