@@ -2,6 +2,8 @@
 // Everything but the final table has internal linkage, and no std template is used.
 #include "lanes.hpp"
 
+#include <cstring>
+
 #ifndef KESLER_LANES
 #error "KESLER_LANES must name the instruction set this file is compiled for"
 #endif
@@ -99,6 +101,18 @@ constexpr i64 kAhead = 12;  // features
 template <class T>
 constexpr int kVector = KESLER_VECTOR_BYTES / static_cast<int>(sizeof(T));
 
+// Dense rows are often sparse in runs (the margins of an image): eight zeros are passed over at
+// once.
+constexpr int kZeros = 8;
+template <class T>
+inline bool all_zero(const T* x) {
+  std::uint64_t bits[kZeros * sizeof(T) / 8];
+  std::memcpy(bits, x, sizeof bits);
+  std::uint64_t any = 0;
+  for (const std::uint64_t word : bits) any |= word;
+  return any == 0;
+}
+
 // Adds up, or takes the largest of, the lanes of a vector: halves onto halves.
 template <class T, int N>
 inline T sum_of(Vec<T, N> v) {
@@ -128,16 +142,19 @@ void score_stretch(const T* x, F feature, i64 size, const T* W, i64 lanes, const
     acc[0][m] = bias ? load<N>(bias + m * N) : Vec<T, N>{};
     for (int u = 1; u < U; ++u) acc[u][m] = Vec<T, N>{};
   }
+  constexpr int B = F::sparse ? U : kZeros;
   i64 p = 0;
-  for (; p + U <= size; p += U)
-    for (int u = 0; u < U; ++u) {
-      const T* w = W + feature.at(p + u) * lanes;
-      const T v = x[p + u];
+  for (; p + B <= size; p += B) {
+    if (!F::sparse && all_zero(x + p)) continue;
+    for (int i = 0; i < B; ++i) {
+      const T* w = W + feature.at(p + i) * lanes;
+      const T v = x[p + i];
       // A wide table lies outside the nearest caches, and its rows come in no order.
       if (F::sparse && M >= 4 && p + kAhead < size)
         for (int m = 0; m < M; ++m) prefetch(W + feature.at(p + kAhead) * lanes + m * N);
-      for (int m = 0; m < M; ++m) acc[u][m] += v * load<N>(w + m * N);
+      for (int m = 0; m < M; ++m) acc[i % U][m] += v * load<N>(w + m * N);
     }
+  }
   for (; p < size; ++p) {
     const T* w = W + feature.at(p) * lanes;
     const T v = x[p];
@@ -204,6 +221,10 @@ void add_stretch(const T* x, F feature, i64 size, const T* c, i64 lanes, T* W) {
   Vec<T, N> step[M];
   for (int m = 0; m < M; ++m) step[m] = load<N>(c + m * N);
   for (i64 p = 0; p < size; ++p) {
+    if (!F::sparse && p % kZeros == 0 && p + kZeros <= size && all_zero(x + p)) {
+      p += kZeros - 1;
+      continue;
+    }
     T* w = W + feature.at(p) * lanes;
     const T v = x[p];
     for (int m = 0; m < M; ++m) {
