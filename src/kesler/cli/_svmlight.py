@@ -7,6 +7,7 @@ for they may be sets (``3,7`` or ``3|7``, nothing at all for the empty set) and 
 
 from __future__ import annotations
 
+import io
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator
@@ -37,7 +38,7 @@ class _Bodies:
 
     def read(self) -> bytes:
         """There only to say that this is a file."""
-        raise NotImplementedError
+        raise io.UnsupportedOperation("lines come one by one")
 
     def __iter__(self) -> Iterator[bytes]:
         for line in self._lines:
