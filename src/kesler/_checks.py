@@ -68,6 +68,16 @@ def weights(sample_weight: npt.ArrayLike | None, n_samples: int) -> npt.NDArray[
     return np.require(w, requirements=["C", "A"])
 
 
+def mean(values: npt.NDArray[Any], weight: npt.NDArray[np.float64] | None) -> float:
+    """Mean of values that there are, weighted where weights are given: any, as long as one is."""
+    if weight is None:
+        return float(np.mean(values))
+    most = weight.max(initial=0.0)
+    if not most > 0:
+        raise ValueError("every weight is zero; at least one example must weigh more")
+    return float(np.average(values, weights=weight / most))  # whose sum cannot overflow
+
+
 def threads(n_jobs: int | None) -> int:
     """Threads to use: n_jobs as joblib reads it, its limits for nested calls included."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):

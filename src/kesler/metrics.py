@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kesler._checks import weights
+from kesler._checks import mean, weights
 from kesler._labels import united
 from kesler._scores import FloatArray, PairBlock, pair_blocks, score_table
 from kesler._targets import read_target
@@ -250,7 +250,7 @@ def ranking_loss_scorer(estimator: Any, X: Any, y: Any) -> float:
 def _mean(values: npt.NDArray[Any], weight: npt.NDArray[np.float64] | None) -> float:
     if values.size == 0 or (weight is not None and not weight.any()):
         return float("nan")
-    return float(np.average(values, weights=weight))
+    return mean(values, weight)
 
 
 def _count_violated(

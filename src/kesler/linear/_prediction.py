@@ -140,10 +140,8 @@ class SorterMixin:
                 "between relevant and irrelevant"
             )
         weight = _checks.weights(sample_weight, X.shape[0])
-        if weight is not None and not weight.any():
-            raise ValueError("every weight is zero; at least one example must weigh more")
         wrong = self._sorter().errors(X, y, self.classes_, _checks.threads(self.n_jobs))
-        return float(np.average(~wrong, weights=weight))
+        return _checks.mean(~wrong, weight)
 
     @property
     def coef_(self) -> FloatArray:

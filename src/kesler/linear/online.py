@@ -131,7 +131,7 @@ class _Passes:
         weight = None if self._weight is None else self._weight[self._held_out]
         if weight is not None and not weight.any():
             weight = None  # nothing held out counts: then all of it does
-        error = float(np.average(wrong, weights=weight))
+        error = _checks.mean(wrong, weight)
         if error < self._best_error:
             self._best_error, self._passes_since_best = error, 0
             self.best = self.network.copy()
