@@ -68,14 +68,19 @@ def weights(sample_weight: npt.ArrayLike | None, n_samples: int) -> npt.NDArray[
     return np.require(w, requirements=["C", "A"])
 
 
-def mean(values: npt.NDArray[Any], weight: npt.NDArray[np.float64] | None) -> float:
-    """Mean of values that there are, weighted where weights are given: any, as long as one is."""
+def shares(weight: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64] | None:
+    """Checked weights divided by the largest, so that no sum of them overflows."""
     if weight is None:
-        return float(np.mean(values))
+        return None
     most = weight.max(initial=0.0)
     if not most > 0:
         raise ValueError("every weight is zero; at least one example must weigh more")
-    return float(np.average(values, weights=weight / most))  # whose sum cannot overflow
+    return np.asarray(weight / most)
+
+
+def mean(values: npt.NDArray[Any], weight: npt.NDArray[np.float64] | None) -> float:
+    """Mean of values that there are, weighted where weights are given."""
+    return float(np.average(values, weights=shares(weight)))
 
 
 def threads(n_jobs: int | None) -> int:

@@ -130,7 +130,9 @@ class SorterMixin:
             _checks.refuse_corrupt(y)
             y = sp.csr_matrix(y)
         if not isinstance(y, Constraints):
-            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+            predicted = self.predict(X)
+            weight = _checks.shares(_checks.weights(sample_weight, predicted.shape[0]))
+            return float(accuracy_score(y, predicted, sample_weight=weight))
         X = self._read_new(X)
         if y.n_samples != X.shape[0]:
             raise ValueError(f"X has {X.shape[0]} examples and y has {y.n_samples}")
