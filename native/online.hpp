@@ -48,7 +48,6 @@ struct Pass {
   std::int64_t mistakes = 0;  // examples with a violated pair
   std::int64_t moves = 0;
   std::int64_t overflow = -1;  // the row whose scores were not finite
-  bool interrupted = false;
 };
 
 template <class T, class Rule>
@@ -75,10 +74,9 @@ class Learner {
         tick(64 + (row_.size + 1) * net_.lanes);
         if (!present(i, weight ? weight[i] : 1.0)) break;
       }
-    } catch (const Interrupted&) {
+    } catch (const Interrupted&) {  // poll knows why
       pass_.moves += moves_;
       write();
-      pass_.interrupted = true;
     }
     add_noted();
     return pass_;
