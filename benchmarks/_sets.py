@@ -10,7 +10,10 @@ import scipy.sparse as sp
 
 
 class Split(NamedTuple):
-    """A training and a test part; classes are 0 to k - 1, X is float32."""
+    """A training and a test part; classes are 0 to k - 1, X is float32.
+
+    `kind` says what `y` is: "class"; "labelsets", an indicator; or "ranks", 1 the best.
+    """
 
     name: str
     X: Any
@@ -18,6 +21,26 @@ class Split(NamedTuple):
     X_test: Any
     y_test: np.ndarray
     n_labels: int
+    kind: str = "class"
+
+    def thinned(self, n: int, n_test: int = 0) -> Split:
+        """`n` training and `n_test` test rows at even distances; classes not met are left out."""
+        rows, test_rows = _spread(self.X.shape[0], n), _spread(self.X_test.shape[0], n_test)
+        y, y_test, k = self.y[rows], self.y_test[test_rows], self.n_labels
+        if self.kind == "class":
+            met, y = np.unique(y, return_inverse=True)
+            known = np.isin(y_test, met)
+            test_rows, y_test = test_rows[known], np.searchsorted(met, y_test[known])
+            k = met.size
+        return self._replace(
+            X=self.X[rows], y=y, X_test=self.X_test[test_rows], y_test=y_test, n_labels=k
+        )
+
+
+def _spread(n: int, wanted: int) -> np.ndarray:
+    if wanted >= n:
+        return np.arange(n)
+    return np.arange(wanted) * n // max(wanted, 1)
 
 
 def sorting() -> Split:
@@ -47,27 +70,67 @@ def _table(name: str, scale: bool = True) -> Split:
     if scale:
         mean, deviation = X.mean(axis=0), X.std(axis=0)
         X, X_test = (X - mean) / deviation, (X_test - mean) / deviation
-    return Split(
-        name,
-        np.ascontiguousarray(X, dtype=np.float32),
-        y,
-        np.ascontiguousarray(X_test, dtype=np.float32),
-        np.searchsorted(labels, y_test),
-        labels.size,
-    )
+    y_test = np.searchsorted(labels, y_test)
+    return Split(name, _float32(X), y, _float32(X_test), y_test, labels.size)
+
+
+def _float32(X: Any) -> Any:
+    if sp.issparse(X):
+        return sp.csr_matrix(X, dtype=np.float32)
+    return np.ascontiguousarray(X, dtype=np.float32)
+
+
+def newsgroups() -> Split:
+    """20 newsgroups by date, tf-idf rows of unit norm."""
+    return _table("20news", scale=False)
+
+
+def labelsets(name: str) -> Split:
+    """A set with label sets, as its authors split it."""
+    from kesler.datasets import load
+
+    X, X_test, Y, Y_test = load(name).split()
+    parts = [X, X_test]
+    if sp.issparse(X) and X.nnz > 0.3 * X.shape[0] * X.shape[1]:
+        parts = [part.toarray() for part in parts]
+    parts = [_float32(part) for part in parts]
+    sides = [np.asarray(side.todense() if sp.issparse(side) else side) for side in (Y, Y_test)]
+    sides = [side.astype(np.uint8) for side in sides]
+    return Split(name, parts[0], sides[0], parts[1], sides[1], sides[0].shape[1], "labelsets")
+
+
+def rankings(name: str) -> Split:
+    """A set with a full ranking for each row, standardised; all rows train."""
+    from kesler.datasets import load
+
+    data = load(name)
+    X = _float32((data.data - data.data.mean(axis=0)) / data.data.std(axis=0))
+    ranks = np.asarray(data.target)
+    return Split(name, X, ranks, X[:0], ranks[:0], ranks.shape[1], "ranks")
 
 
 def text_like(
-    n: int = 50_000, d: int = 60_000, k: int = 100, words: int = 80, seed: int = 0
+    n: int = 50_000,
+    d: int = 60_000,
+    k: int = 100,
+    words: int = 80,
+    seed: int = 0,
+    even: bool = True,
 ) -> Split:
     """Sparse rows like tf-idf of short texts: common words of all classes, rarer ones of each.
 
     One of twelve words of a row comes from the 300 words of its class, one of twelve from those of
-    a neighbouring class, the others from a Zipf law over all words; rows have unit norm.
+    a neighbouring class, the others from a Zipf law over all words; rows have unit norm. Classes
+    are equally likely, or (`even=False`) follow a Zipf law of which each has a row at least.
     """
     rng = np.random.default_rng(seed)
     total = n + n // 5
-    y = rng.integers(0, k, total)
+    if even:
+        y = rng.integers(0, k, total)
+    else:
+        mass = np.cumsum(1.0 / (np.arange(k) + 1.0))
+        y = np.minimum(np.searchsorted(mass / mass[-1], rng.random(total)), k - 1)
+        y[:n] = rng.permutation(np.concatenate([np.arange(k), y[k:n]]))
     topic = rng.integers(0, d, (k, 300))
     share = 1.0 / (np.arange(d) + 10.0)
     idf = np.log(1.0 / (share / share.sum()))
@@ -88,7 +151,7 @@ def text_like(
     norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
     X = sp.csr_matrix(sp.diags(1.0 / norms) @ X, dtype=np.float32)
     X.sort_indices()
-    return Split("text-like", X[:n], y[:n], X[n:], y[n:], k)
+    return Split("text-like" if even else "labels10k", X[:n], y[:n], X[n:], y[n:], k)
 
 
 def missing_data() -> str:

@@ -69,7 +69,7 @@ def scikit_learn(data: _sets.Split, **settings: Any) -> Learner:
     return fit, lambda model: model.score(data.X_test, data.y_test)
 
 
-def vowpal_wabbit(data: _sets.Split, folder: str) -> Learner:
+def vowpal_wabbit(data: _sets.Split, folder: str, options: str = "") -> Learner:
     from vowpalwabbit import Workspace
 
     train, test = Path(folder, "train.vw"), Path(folder, "test.vw")
@@ -82,7 +82,7 @@ def vowpal_wabbit(data: _sets.Split, folder: str) -> Learner:
     Workspace(cached).finish()  # writes the cache
 
     def fit() -> None:
-        Workspace(f"{cached} -f {model}").finish()  # reads the cache
+        Workspace(f"{cached} -f {model} {options}").finish()  # reads the cache
 
     def accuracy(_: None) -> float:
         Workspace(f"-t -i {model} -d {test} -p {answers} --quiet").finish()

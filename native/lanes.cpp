@@ -4,6 +4,10 @@
 
 #include <cstring>
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #ifndef KESLER_LANES
 #error "KESLER_LANES must name the instruction set this file is compiled for"
 #endif
@@ -311,35 +315,33 @@ void add_row(const T* x, F feature, i64 size, const T* c, i64 lanes, T* W) {
   });
 }
 
-template <class T>
-void score(Row<T> x, const T* W, i64 lanes, const T* bias, T* s) {
+// Calls body(feature) with the features of a row as what they are.
+template <class T, class Body>
+void over_features(const Row<T>& x, Body body) {
   switch (x.kind) {
     case Index::dense:
-      if (lanes == 4) return score_packed<T, 4>(x.values, x.size, W, bias, s);
-      if (lanes == 8) return score_packed<T, 8>(x.values, x.size, W, bias, s);
-      return score_row(x.values, Dense{}, x.size, W, lanes, bias, s);
+      return body(Dense{});
     case Index::int32:
-      return score_row(x.values, Sparse<std::int32_t>{static_cast<const std::int32_t*>(x.index)},
-                       x.size, W, lanes, bias, s);
+      return body(Sparse<std::int32_t>{static_cast<const std::int32_t*>(x.index)});
     case Index::int64:
-      return score_row(x.values, Sparse<i64>{static_cast<const i64*>(x.index)}, x.size, W, lanes,
-                       bias, s);
+      return body(Sparse<i64>{static_cast<const i64*>(x.index)});
   }
 }
 
 template <class T>
+void score(Row<T> x, const T* W, i64 lanes, const T* bias, T* s) {
+  if (x.kind == Index::dense && lanes == 4)
+    return score_packed<T, 4>(x.values, x.size, W, bias, s);
+  if (x.kind == Index::dense && lanes == 8)
+    return score_packed<T, 8>(x.values, x.size, W, bias, s);
+  over_features(x, [&](auto feature) { score_row(x.values, feature, x.size, W, lanes, bias, s); });
+}
+
+template <class T>
 void add(Row<T> x, const T* c, i64 lanes, T* W) {
-  switch (x.kind) {
-    case Index::dense:
-      if (lanes == 4) return add_packed<T, 4>(x.values, x.size, c, W);
-      if (lanes == 8) return add_packed<T, 8>(x.values, x.size, c, W);
-      return add_row(x.values, Dense{}, x.size, c, lanes, W);
-    case Index::int32:
-      return add_row(x.values, Sparse<std::int32_t>{static_cast<const std::int32_t*>(x.index)},
-                     x.size, c, lanes, W);
-    case Index::int64:
-      return add_row(x.values, Sparse<i64>{static_cast<const i64*>(x.index)}, x.size, c, lanes, W);
-  }
+  if (x.kind == Index::dense && lanes == 4) return add_packed<T, 4>(x.values, x.size, c, W);
+  if (x.kind == Index::dense && lanes == 8) return add_packed<T, 8>(x.values, x.size, c, W);
+  over_features(x, [&](auto feature) { add_row(x.values, feature, x.size, c, lanes, W); });
 }
 
 template <class T>
@@ -379,6 +381,136 @@ i64 top(const T* s, i64 k) {
   for (r = 0; r < k; ++r)
     if (s[r] == best) return r;
   return 0;
+}
+
+template <class T>
+i64 above(const T* s, i64 k, T level, std::int32_t* found) {
+  i64 count = 0, r = 0;
+#if defined(__AVX512F__)
+  const __m512i first = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  constexpr int N = kVector<T>;
+  for (; r < k; r += N) {
+    const unsigned rest = k - r < N ? (1u << (k - r)) - 1 : (1u << N) - 1;
+    unsigned mask;
+    if constexpr (sizeof(T) == 4)
+      mask = _mm512_mask_cmp_ps_mask(static_cast<__mmask16>(rest),
+                                     _mm512_maskz_loadu_ps(static_cast<__mmask16>(rest), s + r),
+                                     _mm512_set1_ps(level), _CMP_GT_OQ);
+    else
+      mask = _mm512_mask_cmp_pd_mask(static_cast<__mmask8>(rest),
+                                     _mm512_maskz_loadu_pd(static_cast<__mmask8>(rest), s + r),
+                                     _mm512_set1_pd(level), _CMP_GT_OQ);
+    if (mask == 0) continue;
+    _mm512_mask_compressstoreu_epi32(found + count, static_cast<__mmask16>(mask),
+                                     _mm512_add_epi32(first, _mm512_set1_epi32(static_cast<int>(r))));
+    count += __builtin_popcount(mask);
+  }
+#else
+  for (; r < k; ++r) {  // no branch; the slot is written over until a label stays
+    found[count] = static_cast<std::int32_t>(r);
+    count += s[r] > level;
+  }
+#endif
+  return count;
+}
+
+template <class T>
+void mass(const T* v, i64 n, T level, T inverse, T bound, T* sum, T* inside) {
+#if defined(__GNUC__)
+  constexpr int N = kVector<T>;
+  Vec<T, N> total{}, count{};
+  const Vec<T, N> zero{}, one = zero + 1, top = zero + bound;
+  for (i64 j = 0; j < n; j += N) {
+    const Vec<T, N> m = (load<N>(v + j) - level) * inverse;
+    total += m > zero ? (m < top ? m : top) : zero;
+    count += (m > zero) & (m < top) ? one : zero;
+  }
+  *sum = sum_of<T, N>(total);
+  *inside = sum_of<T, N>(count);
+#else
+  T total = 0, count = 0;
+  for (i64 j = 0; j < n; ++j) {
+    const T m = (v[j] - level) * inverse;
+    total += m > 0 ? (m < bound ? m : bound) : T(0);
+    count += m > 0 && m < bound ? T(1) : T(0);
+  }
+  *sum = total;
+  *inside = count;
+#endif
+}
+
+#if defined(__GNUC__)
+template <int N, class T>
+inline Vec<double, N> load_wide(const T* p) {
+  if constexpr (sizeof(T) == sizeof(double))
+    return load<N>(p);
+  else
+    return __builtin_convertvector(load<N>(p), Vec<double, N>);
+}
+#else
+template <int N, class T>
+inline Vec<double, N> load_wide(const T* p) {
+  Vec<double, N> r;
+  for (int i = 0; i < N; ++i) r.v[i] = static_cast<double>(p[i]);
+  return r;
+}
+#endif
+
+template <class T, int N, int M, class F>
+void wide_stretch(const T* x, F feature, i64 size, const T* W, i64 lanes, const T* bias,
+                  double* s) {
+  Vec<double, N> acc[M];
+  for (int m = 0; m < M; ++m)
+    acc[m] = bias ? load_wide<N>(bias + m * N) : Vec<double, N>{};
+  for (i64 p = 0; p < size; ++p) {
+    if (!F::sparse && p % kZeros == 0 && p + kZeros <= size && all_zero(x + p)) {
+      p += kZeros - 1;
+      continue;
+    }
+    const T* w = W + feature.at(p) * lanes;
+    if (F::sparse && M >= 4 && p + kAhead < size)
+      for (int m = 0; m < M; ++m) prefetch(W + feature.at(p + kAhead) * lanes + m * N);
+    const double v = static_cast<double>(x[p]);
+    for (int m = 0; m < M; ++m) acc[m] += v * load_wide<N>(w + m * N);
+  }
+  for (int m = 0; m < M; ++m) store<N>(s + m * N, acc[m]);
+}
+
+template <class T, class F>
+void wide_row(const T* x, F feature, i64 size, const T* W, i64 lanes, const T* bias, double* s) {
+  over_stretches<double, 8>(lanes, [&]<int N, int M>(i64 at) {
+    wide_stretch<T, N, M>(x, feature, size, W + at, lanes, bias ? bias + at : nullptr, s + at);
+  });
+}
+
+template <class T>
+void score_wide(Row<T> x, const T* W, i64 lanes, const T* bias, double* s) {
+  over_features(x, [&](auto feature) { wide_row(x.values, feature, x.size, W, lanes, bias, s); });
+}
+
+template <class T, int N, int M, class F>
+void wide_add_stretch(const T* x, F feature, i64 size, const double* c, i64 lanes, double* W) {
+  Vec<double, N> step[M];
+  for (int m = 0; m < M; ++m) step[m] = load<N>(c + m * N);
+  for (i64 p = 0; p < size; ++p) {
+    if (x[p] == 0) continue;
+    double* w = W + feature.at(p) * lanes;
+    const double v = static_cast<double>(x[p]);
+    for (int m = 0; m < M; ++m) {
+      Vec<double, N> now = load<N>(w + m * N);
+      now += v * step[m];
+      store<N>(w + m * N, now);
+    }
+  }
+}
+
+template <class T>
+void add_wide(Row<T> x, const double* c, i64 lanes, double* W) {
+  over_features(x, [&](auto feature) {
+    over_stretches<double, 8>(lanes, [&]<int N, int M>(i64 at) {
+      wide_add_stretch<T, N, M>(x.values, feature, x.size, c + at, lanes, W + at);
+    });
+  });
 }
 
 template <class T, int N>
@@ -436,9 +568,10 @@ void score_block(const T* x, i64 stride, i64 count, i64 d, const T* W, i64 lanes
 
 extern const Lanes KESLER_TABLE(KESLER_LANES) = {
     KESLER_NAME(KESLER_LANES),
-    {score<float>, score_block<float>, add<float>, squared_norm<float>, top<float>, finite<float>},
+    {score<float>, score_block<float>, add<float>, squared_norm<float>, top<float>, above<float>,
+     mass<float>, score_wide<float>, add_wide<float>, finite<float>},
     {score<double>, score_block<double>, add<double>, squared_norm<double>, top<double>,
-     finite<double>},
+     above<double>, mass<double>, score_wide<double>, add_wide<double>, finite<double>},
 };
 
 }  // namespace kesler

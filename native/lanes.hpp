@@ -38,6 +38,15 @@ struct LaneOps {
   T (*squared_norm)(Row<T> x);
   // The first of the largest of s[0..k), k > 0.
   std::int64_t (*top)(const T* s, std::int64_t k);
+  // The labels r of 0..k with s[r] > level, ascending, into `found`; how many there are.
+  std::int64_t (*above)(const T* s, std::int64_t k, T level, std::int32_t* found);
+  // The sum of clip((v_j - level) * inverse, 0, bound) over `n` numbers, a multiple of 16, and how
+  // many of them lie strictly between the bounds.
+  void (*mass)(const T* v, std::int64_t n, T level, T inverse, T bound, T* sum, T* inside);
+  // score in double precision, whatever T is.
+  void (*score_wide)(Row<T> x, const T* W, std::int64_t lanes, const T* bias, double* s);
+  // add to a table in double precision.
+  void (*add_wide)(Row<T> x, const double* c, std::int64_t lanes, double* W);
   // Are all scores finite numbers?
   bool (*finite)(const T* s, std::int64_t lanes);
 };

@@ -71,4 +71,28 @@ bool over_blocks(std::int64_t n, std::int64_t block, int n_threads, Body body, P
   return !stop;
 }
 
+// Where `n` threads wait for each other, many times a millisecond: they spin, and give way only when
+// the others are long in coming.
+class Barrier {
+ public:
+  explicit Barrier(int n) : n_(n) {}
+
+  void wait() {
+    const std::uint64_t round = round_.load(std::memory_order_acquire);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == n_) {
+      arrived_.store(0, std::memory_order_relaxed);
+      round_.store(round + 1, std::memory_order_release);
+      return;
+    }
+    constexpr int kSpins = 1 << 12;
+    for (int spin = 0; round_.load(std::memory_order_acquire) == round; ++spin)
+      if (spin >= kSpins) std::this_thread::yield();
+  }
+
+ private:
+  const int n_;
+  std::atomic<int> arrived_{0};
+  std::atomic<std::uint64_t> round_{0};
+};
+
 }  // namespace kesler

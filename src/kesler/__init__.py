@@ -12,12 +12,13 @@ from typing import Any
 
 from kesler._version import __version__, show_versions
 from kesler.constraints import Constraints
-from kesler.linear import OnlineClassifier
+from kesler.linear import ConstraintSVC, OnlineClassifier
 from kesler.persistence import load, save
 
 _SUBPACKAGES = ("datasets", "experiments", "metrics", "preparation", "reporting", "theory")
 
 __all__ = [
+    "ConstraintSVC",
     "Constraints",
     "OnlineClassifier",
     "__version__",

@@ -85,3 +85,58 @@ def best(
     out: _Int64,
     n_threads: int,
 ) -> None: ...
+
+class _DualSolver:
+    def __init__(
+        self,
+        rows: Rows,
+        orders: Orders,
+        weight: npt.NDArray[np.float64] | None,
+        C: float,
+        aggregate: str,
+        loss: str,
+        intercept: bool,
+        weights: _Array,
+        seed: int,
+        n_threads: int,
+    ) -> None: ...
+    def overflow(self) -> int: ...
+    def n_duals(self) -> int: ...
+    def round(
+        self, target: float, most: int, report: Callable[[int], None] | None
+    ) -> tuple[float, float, float, int, int]: ...
+    def scale(self, factor: float) -> None: ...
+    def certify(self, rebuild: bool) -> tuple[float, float, float]: ...
+    def masses(self) -> tuple[_Int64, npt.NDArray[np.int32], _Array]: ...
+    def place(
+        self, indptr: _Int64, keys: npt.NDArray[np.int32], values: _Array, factor: float
+    ) -> None: ...
+
+class DualSolver32(_DualSolver): ...
+class DualSolver64(_DualSolver): ...
+
+def certify(
+    rows: Rows,
+    orders: Orders,
+    weight: npt.NDArray[np.float64] | None,
+    C: float,
+    aggregate: str,
+    loss: str,
+    intercept: bool,
+    indptr: _Int64,
+    keys: npt.NDArray[np.int32],
+    values: _Array,
+    weights: _Array,
+    rebuild: bool,
+    n_threads: int,
+) -> tuple[float, float, float]: ...
+def dual_shares(
+    orders: Orders,
+    weight: npt.NDArray[np.float64] | None,
+    C: float,
+    aggregate: str,
+    loss: str,
+    indptr: _Int64,
+    keys: npt.NDArray[np.int32],
+    values: _Array,
+) -> tuple[_Int64, npt.NDArray[np.int32], npt.NDArray[np.float64]]: ...

@@ -67,12 +67,15 @@ class Outcome:
     value : float
         Value after the last sweep.
     history : tuple of Record
+    note : str
+        What the algorithm did, in words, where there is something to say.
     """
 
     status: str
     n_iter: int
     value: float
     history: tuple[Record, ...]
+    note: str = ""
 
 
 def run(

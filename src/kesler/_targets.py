@@ -5,6 +5,7 @@ A 1-D array is classes, a 2-D indicator is calibrated label sets, `Constraints` 
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,3 +105,33 @@ def _answer_of(constraints: Constraints) -> str:
     if constraints.kind == "labelsets":
         return "indicator" if constraints.calibrated else "top"
     return {"classes": "classes", "rankings": "orders"}.get(constraints.kind, "top")
+
+
+def class_weights(
+    class_weight: dict[Any, float] | str, constraints: Constraints
+) -> npt.NDArray[np.float64]:
+    """The weight of each example by its class: a dict, or "balanced"."""
+    if constraints.kind != "classes":
+        raise ValueError(f"class_weight is for classes; y holds {constraints.kind}")
+    codes = constraints.class_codes()
+    if isinstance(class_weight, dict):
+        labels = constraints.labels.tolist()
+        strange = sorted(map(repr, set(class_weight) - set(labels)))
+        if strange:
+            warnings.warn(
+                f"class_weight names {', '.join(strange)}, which y does not hold", stacklevel=4
+            )
+        by_label = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
+        wrong = ~np.isfinite(by_label) | (by_label < 0)
+        if wrong.any():
+            bad = labels[int(np.argmax(wrong))]
+            raise ValueError(f"class_weight of {bad!r} must be a finite number, 0 or more")
+    elif class_weight == "balanced":
+        counts = np.bincount(codes, minlength=constraints.n_labels)
+        present = counts > 0
+        by_label = np.ones(constraints.n_labels)
+        by_label[present] = codes.size / (present.sum() * counts[present])
+    else:
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {class_weight!r}")
+    weights: npt.NDArray[np.float64] = by_label[codes]
+    return weights

@@ -1,5 +1,6 @@
 """Linear sorters: one weight vector per label, labels sorted by their scores."""
 
 from kesler.linear.online import OnlineClassifier
+from kesler.linear.svc import ConstraintSVC
 
-__all__ = ["OnlineClassifier"]
+__all__ = ["ConstraintSVC", "OnlineClassifier"]

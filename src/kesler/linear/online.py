@@ -8,7 +8,6 @@ updates (section 3.4). The exact batch solver is another module.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -22,7 +21,7 @@ from kesler import _checks, _core
 from kesler._driver import Outcome, Sweep, run
 from kesler._labels import label_set, united
 from kesler._progress import Progress
-from kesler._targets import Target, read_target
+from kesler._targets import Target, class_weights, read_target
 from kesler.constraints import Constraints
 from kesler.linear._network import Network
 from kesler.linear._prediction import SorterMixin
@@ -428,7 +427,7 @@ class OnlineClassifier(SorterMixin, ClassifierMixin, BaseEstimator):
             )
         weight = _checks.weights(sample_weight, n)
         if self.class_weight is not None:
-            each = _class_weights(self.class_weight, constraints)
+            each = class_weights(self.class_weight, constraints)
             weight = each if weight is None else each * weight
         if weight is not None:
             with np.errstate(over="ignore"):
@@ -508,32 +507,3 @@ class OnlineClassifier(SorterMixin, ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _class_weights(
-    class_weight: dict[Any, float] | str, constraints: Constraints
-) -> npt.NDArray[np.float64]:
-    if constraints.kind != "classes":
-        raise ValueError(f"class_weight is for classes; y holds {constraints.kind}")
-    codes = constraints.class_codes()
-    if isinstance(class_weight, dict):
-        labels = constraints.labels.tolist()
-        strange = sorted(map(repr, set(class_weight) - set(labels)))
-        if strange:
-            warnings.warn(
-                f"class_weight names {', '.join(strange)}, which y does not hold", stacklevel=4
-            )
-        by_label = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
-        wrong = ~np.isfinite(by_label) | (by_label < 0)
-        if wrong.any():
-            bad = labels[int(np.argmax(wrong))]
-            raise ValueError(f"class_weight of {bad!r} must be a finite number, 0 or more")
-    elif class_weight == "balanced":
-        counts = np.bincount(codes, minlength=constraints.n_labels)
-        present = counts > 0
-        by_label = np.ones(constraints.n_labels)
-        by_label[present] = codes.size / (present.sum() * counts[present])
-    else:
-        raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {class_weight!r}")
-    weights: npt.NDArray[np.float64] = by_label[codes]
-    return weights

@@ -1,0 +1,437 @@
+// Dual sweeps: one example's problem after another is solved exactly (reduced.hpp), in random order,
+// over the examples that still move. Keerthi, Sundararajan, Chang, Hsieh and Lin (2008) for classes.
+//
+// Design. A round visits all examples once, then again and again those that have not settled, until
+// the largest violation of an epoch falls below a threshold that halves from round to round. What
+// the full pass sees gives an estimate of the duality gap, so that the certificate (certificate.hpp)
+// is asked for when it has something to say.
+//
+// Threads. Every worker has a copy of the weights. The list of visits is dealt out in blocks; a
+// worker makes the visits of its share one after another, then all exchange their moves and each
+// follows those of the others. Within a block the workers do not see each other, which is harmless
+// while blocks are a small part of the data; when the dual objective falls nonetheless the blocks
+// halve, and at one visit the curvature is raised by the number of workers, which is safe always
+// (Smith et al. 2018). Who visits what depends on nothing but the list: the same bits every time.
+#pragma once
+
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "parallel.hpp"
+#include "reduced.hpp"
+
+namespace kesler {
+
+// Steele, Lea and Flood's SplitMix64 (2014).
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t operator()() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  // 0 to n - 1; n below 2^32.
+  std::uint32_t below(std::uint32_t n) {
+    return static_cast<std::uint32_t>(((operator()() >> 32) * n) >> 32);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+struct Round {
+  double primal = 0, dual = 0;  // as the full pass saw them
+  double violation = 0;         // of the last epoch
+  std::int64_t visits = 0;
+  std::int64_t epochs = 0;
+  bool done = true;  // false: broken off by the poll
+};
+
+template <class T>
+class DualSolver {
+ public:
+  // Solves from weights of zero, which must stay where they are.
+  DualSolver(Problem<T> problem, T* weights, std::uint64_t seed, int n_threads)
+      : problem_(std::move(problem)), W_(weights), random_(seed), n_threads_(n_threads) {
+    const std::int64_t n = problem_.rows.n;
+    if (n >= std::int64_t{1} << 32)
+      throw std::invalid_argument("there is room for 2^32 - 1 examples");
+    look_at_rows();
+    duals.resize(n, n_threads_ + 1);
+    alone_ = std::make_unique<Reduced<T>>(problem_, duals, W_, 0);
+  }
+
+  DualSolver(const DualSolver&) = delete;
+  DualSolver& operator=(const DualSolver&) = delete;
+
+  Duals<T> duals;
+
+  // The row whose squared norm is no finite number, or -1.
+  std::int64_t overflow() const { return overflow_; }
+  const Problem<T>& problem() const { return problem_; }
+
+  // Rows without features get their masses, which no visit changes.
+  void place_flat() {
+    for (const std::uint32_t i : flat_) alone_->place_flat(i);
+    recount();
+  }
+
+  // After duals and weights were changed together: C, masses and weights times a factor.
+  void scale(double factor) {
+    problem_.C *= factor;
+    duals.scale(static_cast<T>(factor));
+    const std::int64_t size = table_size();
+    for (std::int64_t at = 0; at < size; ++at) W_[at] *= static_cast<T>(factor);
+    wanted_ = 1;
+    recount();
+  }
+
+  // What is kept as running sums, computed anew.
+  void recount() {
+    stale_ = true;
+    norm2_ = squared_norm();
+    linear_ = 0;
+    for (std::int64_t i = 0; i < problem_.rows.n; ++i) linear_ += linear_of(i);
+  }
+
+  // One round; broken off after `most` visits, and after the full pass where that puts the relative
+  // gap at `target` or below.
+  Round round(double target, std::int64_t most,
+              const std::function<bool(std::int64_t)>& poll) {
+    Round seen;
+    poll_ = &poll;
+    active_ = live_;
+    if (n_threads_ > 1) {
+      norm2_ = squared_norm();
+      const double dual = linear_ - norm2_ / 2;
+      if (dual < last_dual_ - 1e-6 * std::abs(last_dual_)) {
+        if (block_ > 1)
+          block_ /= 2;
+        else
+          curvature_ = static_cast<T>(n_threads_);
+      }
+      last_dual_ = dual;
+    }
+    Totals totals;
+    while (!active_.empty()) {
+      if (!epoch(totals, seen)) {
+        seen.done = false;
+        return seen;
+      }
+      if (++seen.epochs == 1) {
+        seen.primal = totals.loss + norm2_ / 2;
+        seen.dual = linear_ - norm2_ / 2;
+        if (seen.primal - seen.dual <= target * seen.primal) break;
+      }
+      if (seen.violation < wanted_) {
+        wanted_ /= 2;
+        break;
+      }
+      if (seen.visits >= most) break;
+    }
+    return seen;
+  }
+
+ private:
+  static constexpr T kLeastNorm = sizeof(T) == 4 ? T(1e-30) : T(1e-290);
+  static constexpr std::size_t kParallel = 4096;  // visits worth more than one thread
+  static constexpr std::int64_t kFirstBlock = 16;
+
+  std::int64_t table_size() const {
+    return (problem_.rows.d + (problem_.intercept ? 1 : 0)) * problem_.lanes;
+  }
+
+  double squared_norm() const {
+    constexpr std::int64_t kStretch = 4096;  // short sums in T, their sum in double
+    const std::int64_t size = table_size();
+    double sum = 0;
+    for (std::int64_t at = 0; at < size; at += kStretch) {
+      const Row<T> part{W_ + at, nullptr, std::min(kStretch, size - at), Index::dense};
+      sum += static_cast<double>(problem_.ops.squared_norm(part));
+    }
+    return sum;
+  }
+
+  void look_at_rows() {
+    const std::int64_t n = problem_.rows.n;
+    problem_.norm.resize(static_cast<std::size_t>(n));
+    const Orders& orders = problem_.orders;
+    bool classes = orders.form == Form::set && !orders.forms && !orders.indptr && orders.n_labels > 1;
+    if (!classes) problem_.shapes.resize(static_cast<std::size_t>(n));
+    Row<T> row;
+    for (std::int64_t i = 0; i < n; ++i) {
+      problem_.rows.read(i, row);
+      const T norm = problem_.ops.squared_norm(row) + (problem_.intercept ? T(1) : T(0));
+      problem_.norm[static_cast<std::size_t>(i)] = norm;
+      if (!(norm <= std::numeric_limits<T>::max() / 16) && overflow_ < 0) overflow_ = i;
+      Shape shape = Shape::one_class;
+      if (!classes) {
+        shape = shape_of(orders[i], orders.n_labels, problem_.aggregate);
+        problem_.shapes[static_cast<std::size_t>(i)] = shape;
+      }
+      if (shape == Shape::none || !(problem_.cap(i) > 0)) continue;
+      (norm < kLeastNorm ? flat_ : live_).push_back(static_cast<std::uint32_t>(i));
+    }
+  }
+
+  double linear_of(std::int64_t i) const {
+    const auto masses = duals.of(i);
+    if (masses.empty()) return 0;
+    const double cap = problem_.cap(i);
+    const Order order = problem_.orders[i];
+    const Shape shape = problem_.shape(i);
+    double linear = 0, total = 0, squares = 0;
+    for (const Dual<T>& dual : masses) {
+      const auto value = static_cast<double>(dual.value);
+      const std::int64_t p = 2 * std::int64_t{dual.key};
+      const bool own = order.form == Form::pairs;
+      const double share = shape == Shape::sides ? 0.5 : 1;
+      linear += value * share * (own && order.margin ? order.margin[p] : 1.0);
+      total += value * share;
+      squares += value * value / (own && order.weight ? order.weight[p] : 1.0);
+    }
+    if (problem_.squares()) linear -= (problem_.sums() ? squares : total * total) / (4 * cap);
+    return linear;
+  }
+
+  void shuffle() {
+    for (auto left = static_cast<std::uint32_t>(active_.size()); left > 1; --left)
+      std::swap(active_[left - 1], active_[random_.below(left)]);
+  }
+
+  bool epoch(Totals& totals, Round& seen) {
+    shuffle();
+    settled_.assign(active_.size(), 0);
+    seen.violation = 0;
+    const bool done = n_threads_ > 1 && active_.size() >= kParallel ? together(totals, seen)
+                                                                    : alone(totals, seen);
+    std::size_t kept = 0;
+    for (std::size_t v = 0; v < active_.size(); ++v)
+      if (!settled_[v]) active_[kept++] = active_[v];
+    active_.resize(kept);
+    return done;
+  }
+
+  // Brings what the visit after next needs nearer.
+  void look_ahead(std::size_t v) const {
+#if defined(__GNUC__)
+    constexpr std::size_t kFar = 4, kNear = 2;
+    constexpr std::int64_t kLines = 16, kLine = 64;
+    if (v + kFar < active_.size()) {
+      const std::int64_t i = active_[v + kFar];
+      __builtin_prefetch(duals.place(i));
+      if (!problem_.orders.indptr) __builtin_prefetch(problem_.orders.items + i);
+      __builtin_prefetch(problem_.norm.data() + i);
+      if (problem_.rows.kind == Index::int32)
+        __builtin_prefetch(static_cast<const std::int32_t*>(problem_.rows.indptr) + i);
+      else if (problem_.rows.kind == Index::int64)
+        __builtin_prefetch(static_cast<const std::int64_t*>(problem_.rows.indptr) + i);
+    }
+    if (v + kNear < active_.size()) {
+      Row<T> row;
+      problem_.rows.read(active_[v + kNear], row);
+      __builtin_prefetch(duals.list(active_[v + kNear]));
+      const auto fetch = [](const void* from, std::int64_t bytes) {
+        const auto* p = static_cast<const char*>(from);
+        for (std::int64_t b = 0; b < std::min(bytes, kLines * kLine); b += kLine)
+          __builtin_prefetch(p + b);
+      };
+      fetch(row.values, row.size * static_cast<std::int64_t>(sizeof(T)));
+      if (row.index) fetch(row.index, row.size * (row.kind == Index::int32 ? 4 : 8));
+    }
+#else
+    (void)v;
+#endif
+  }
+
+  // Visits a stretch of the list; what is settled is marked.
+  void visit(Reduced<T>& reduced, std::size_t v, T& violation, std::int64_t& work) {
+    look_ahead(v);
+    const std::int64_t i = active_[v];
+    const Visit<T> found = reduced.visit(i);
+    settled_[v] = found.settled;
+    violation = std::max(violation, found.violation);
+    work += 64 + reduced.row_size() * problem_.lanes;
+  }
+
+  bool alone(Totals& totals, Round& seen) {
+    alone_->totals = {};
+    alone_->curvature = 1;
+    T violation = 0;
+    std::int64_t work = 0;
+    bool going = true;
+    for (std::size_t v = 0; v < active_.size() && going; ++v) {
+      visit(*alone_, v, violation, work);
+      ++seen.visits;
+      if (work >= kWorkBetweenPolls) {
+        work = 0;
+        going = (*poll_)(seen.visits);
+      }
+    }
+    take(*alone_, totals);
+    seen.violation = static_cast<double>(violation);
+    stale_ = true;
+    return going;
+  }
+
+  void take(const Reduced<T>& reduced, Totals& totals) {
+    totals.loss += reduced.totals.loss;
+    linear_ += reduced.totals.linear;
+    norm2_ += reduced.totals.norm2;
+  }
+
+  // What a worker did in a block, for the others to follow.
+  struct Log {
+    std::vector<Move<T>> moves;
+    std::vector<std::pair<std::int64_t, std::size_t>> visits;  // example, number of its moves
+  };
+
+  struct Worker {
+    std::vector<T> table;  // empty: the weights themselves
+    std::unique_ptr<Reduced<T>> reduced;
+    Log logs[2];
+    T violation = 0;
+    std::int64_t work = 0;
+  };
+
+  void hire() {
+    const auto size = static_cast<std::size_t>(table_size());
+    if (workers_.empty()) {
+      workers_.resize(static_cast<std::size_t>(n_threads_));
+      for (int t = 0; t < n_threads_; ++t) {
+        Worker& worker = workers_[static_cast<std::size_t>(t)];
+        if (t > 0) worker.table.resize(size + 16);
+        T* table = t > 0 ? aligned(worker.table.data()) : W_;
+        worker.reduced = std::make_unique<Reduced<T>>(problem_, duals, table, t);
+      }
+      stale_ = true;
+    }
+    if (stale_)
+      for (int t = 1; t < n_threads_; ++t)
+        std::memcpy(aligned(workers_[static_cast<std::size_t>(t)].table.data()), W_,
+                    size * sizeof(T));
+    stale_ = false;
+  }
+
+  static T* aligned(T* data) {
+    const auto address = reinterpret_cast<std::uintptr_t>(data);
+    return reinterpret_cast<T*>((address + 63) / 64 * 64);
+  }
+
+  bool together(Totals& totals, Round& seen) {
+    hire();
+    const auto K = static_cast<std::size_t>(n_threads_);
+    const std::size_t stride = static_cast<std::size_t>(block_) * K;
+    const std::size_t n_blocks = (active_.size() + stride - 1) / stride;
+    Barrier barrier(n_threads_);
+    std::atomic<bool> stop{false};
+    std::atomic<bool> failed{false};
+    std::exception_ptr failure;
+    const std::int64_t before = seen.visits;
+
+    const auto work = [&](std::size_t t) {
+      Worker& worker = workers_[t];
+      worker.reduced->totals = {};
+      worker.reduced->curvature = curvature_;
+      worker.violation = 0;
+      worker.work = 0;
+      for (std::size_t b = 0; b < n_blocks; ++b) {
+        Log& log = worker.logs[b % 2];
+        log.moves.clear();
+        log.visits.clear();
+        try {
+          const std::size_t begin = b * stride + t * static_cast<std::size_t>(block_);
+          const std::size_t end =
+              std::min(begin + static_cast<std::size_t>(block_), active_.size());
+          for (std::size_t v = begin; v < end; ++v) {
+            visit(*worker.reduced, v, worker.violation, worker.work);
+            const auto& moves = worker.reduced->moves();
+            if (moves.empty()) continue;
+            log.moves.insert(log.moves.end(), moves.begin(), moves.end());
+            log.visits.emplace_back(active_[v], moves.size());
+          }
+          if (t == 0 && worker.work >= kWorkBetweenPolls) {
+            worker.work = 0;
+            const auto done = static_cast<std::int64_t>(std::min((b + 1) * stride, active_.size()));
+            if (!(*poll_)(before + done)) stop = true;
+          }
+        } catch (...) {
+          if (!failed.exchange(true)) failure = std::current_exception();
+          stop = true;
+        }
+        barrier.wait();
+        for (std::size_t other = 0; other < K; ++other) {
+          if (other == t) continue;
+          const Log& theirs = workers_[other].logs[b % 2];
+          const Move<T>* moves = theirs.moves.data();
+          for (const auto& [i, count] : theirs.visits) {
+            worker.reduced->follow(i, moves, count);
+            moves += count;
+          }
+        }
+        if (b % kBlocksBetweenLooks == 0) {
+          barrier.wait();
+          const bool leave = stop;
+          barrier.wait();  // nobody works on, and perhaps stops, before all have looked
+          if (leave) return;
+        }
+      }
+    };
+    enum : int { wait, go, give_up };
+    std::atomic<int> start{wait};
+    std::vector<std::thread> threads;
+    try {
+      for (std::size_t t = 1; t < K; ++t)
+        threads.emplace_back([&, t] {
+          start.wait(wait);
+          if (start == go) work(t);
+        });
+      start = go;
+    } catch (...) {  // no more threads to be had
+      start = give_up;
+      failure = std::current_exception();
+    }
+    start.notify_all();
+    if (!failure) work(0);
+    for (auto& thread : threads) thread.join();
+    if (failure) std::rethrow_exception(failure);
+    T violation = 0;
+    for (const Worker& worker : workers_) {
+      take(*worker.reduced, totals);
+      violation = std::max(violation, worker.violation);
+    }
+    seen.violation = static_cast<double>(violation);
+    seen.visits += static_cast<std::int64_t>(active_.size());
+    return !stop;
+  }
+
+  static constexpr std::int64_t kWorkBetweenPolls = 1 << 22;
+  static constexpr std::size_t kBlocksBetweenLooks = 64;
+
+  Problem<T> problem_;
+  T* const W_;
+  Random random_;
+  const int n_threads_;
+  std::vector<std::uint32_t> live_, flat_, active_;
+  std::vector<std::uint8_t> settled_;
+  std::int64_t overflow_ = -1;
+  double wanted_ = 1;  // an epoch's violation below which all examples come back
+  double norm2_ = 0, linear_ = 0;
+  double last_dual_ = -std::numeric_limits<double>::infinity();
+  std::int64_t block_ = kFirstBlock;
+  T curvature_ = 1;
+  bool stale_ = true;
+  std::unique_ptr<Reduced<T>> alone_;
+  std::vector<Worker> workers_;
+  const std::function<bool(std::int64_t)>* poll_ = nullptr;
+};
+
+}  // namespace kesler
