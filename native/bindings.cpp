@@ -418,4 +418,5 @@ NB_MODULE(_core, m) {
   def_typed(float{});
   def_typed(double{});
   bind_dual(m);
+  bind_newton(m);
 }

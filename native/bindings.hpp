@@ -6,6 +6,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
@@ -253,5 +254,6 @@ inline void check_virtual_lane(const Orders& orders, std::int64_t lanes) {
 }
 
 void bind_dual(nb::module_& m);
+void bind_newton(nb::module_& m);
 
 }  // namespace kesler

@@ -8,82 +8,10 @@
 #include <immintrin.h>
 #endif
 
-#ifndef KESLER_LANES
-#error "KESLER_LANES must name the instruction set this file is compiled for"
-#endif
+#include "vectors.hpp"
 
 namespace kesler {
 namespace {
-
-using i64 = std::int64_t;
-
-#if defined(__GNUC__)
-
-template <class T, int N>
-struct VecOf {
-  typedef T type __attribute__((vector_size(N * sizeof(T))));
-};
-template <class T, int N>
-using Vec = typename VecOf<T, N>::type;
-
-template <int N, class T>
-inline Vec<T, N> load(const T* p) {
-  Vec<T, N> v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-template <int N, class T>
-inline void store(T* p, Vec<T, N> v) {
-  __builtin_memcpy(p, &v, sizeof v);
-}
-inline void prefetch(const void* p) { __builtin_prefetch(p); }
-template <class V>
-inline V larger(V a, V b) {
-  return a > b ? a : b;
-}
-
-#else  // a compiler without vector types: fixed loops that it may vectorise
-
-template <class T, int N>
-struct Vec {
-  T v[N];
-  T& operator[](int i) { return v[i]; }
-  Vec& operator+=(const Vec& o) {
-    for (int i = 0; i < N; ++i) v[i] += o.v[i];
-    return *this;
-  }
-};
-template <class T, int N>
-inline Vec<T, N> operator*(const Vec<T, N>& a, const Vec<T, N>& b) {
-  Vec<T, N> r;
-  for (int i = 0; i < N; ++i) r.v[i] = a.v[i] * b.v[i];
-  return r;
-}
-template <class T, int N>
-inline Vec<T, N> operator*(T x, const Vec<T, N>& o) {
-  Vec<T, N> r;
-  for (int i = 0; i < N; ++i) r.v[i] = x * o.v[i];
-  return r;
-}
-template <int N, class T>
-inline Vec<T, N> load(const T* p) {
-  Vec<T, N> r;
-  for (int i = 0; i < N; ++i) r.v[i] = p[i];
-  return r;
-}
-template <int N, class T>
-inline void store(T* p, const Vec<T, N>& r) {
-  for (int i = 0; i < N; ++i) p[i] = r.v[i];
-}
-inline void prefetch(const void*) {}
-template <class T, int N>
-inline Vec<T, N> larger(const Vec<T, N>& a, const Vec<T, N>& b) {
-  Vec<T, N> r;
-  for (int i = 0; i < N; ++i) r.v[i] = a.v[i] > b.v[i] ? a.v[i] : b.v[i];
-  return r;
-}
-
-#endif
 
 // The features of a row: the p-th one stands at table row at(p).
 template <class I>
@@ -97,14 +25,7 @@ struct Dense {
   i64 at(i64 p) const { return p; }
 };
 
-// Numbers in the widest vector of the instruction set; wider ones would be taken apart in memory.
-#ifndef KESLER_VECTOR_BYTES
-#define KESLER_VECTOR_BYTES 16
-#endif
 constexpr i64 kAhead = 12;  // features
-template <class T>
-constexpr int kVector = KESLER_VECTOR_BYTES / static_cast<int>(sizeof(T));
-
 // Dense rows are often sparse in runs (the margins of an image): eight zeros are passed over at
 // once.
 constexpr int kZeros = 8;
@@ -115,25 +36,6 @@ inline bool all_zero(const T* x) {
   std::uint64_t any = 0;
   for (const std::uint64_t word : bits) any |= word;
   return any == 0;
-}
-
-// Adds up, or takes the largest of, the lanes of a vector: halves onto halves.
-template <class T, int N>
-inline T sum_of(Vec<T, N> v) {
-  T lanes[N];
-  store<N>(lanes, v);
-  for (int half = N / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  return lanes[0];
-}
-template <class T, int N>
-inline T largest_of(Vec<T, N> v) {
-  T lanes[N];
-  store<N>(lanes, v);
-  for (int half = N / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i)
-      lanes[i] = lanes[i] > lanes[i + half] ? lanes[i] : lanes[i + half];
-  return lanes[0];
 }
 
 // M vectors of N lanes. Few vectors leave the adder idle between dependent sums, so short stretches
@@ -237,38 +139,6 @@ void add_stretch(const T* x, F feature, i64 size, const T* c, i64 lanes, T* W) {
       store<N>(w + m * N, now);
     }
   }
-}
-
-// Calls body.operator()<N, M>(offset) for stretches of M vectors that cover all lanes: at most
-// `Most` vectors at once, so that the sums stay in registers.
-template <class T, int Most, class Body>
-void over_stretches(i64 lanes, Body body) {
-  constexpr int V = kVector<T>;
-  if (lanes == 4) {
-    constexpr int N = V < 4 ? V : 4;
-    return body.template operator()<N, 4 / N>(0);
-  }
-  if (lanes == 8) {
-    constexpr int N = V < 8 ? V : 8;
-    return body.template operator()<N, 8 / N>(0);
-  }
-  i64 at = 0;
-  for (; at + Most * V <= lanes; at += Most * V) body.template operator()<V, Most>(at);
-  const int rest = static_cast<int>((lanes - at) / V);
-  if constexpr (Most > 1)
-    if (rest == 1) return body.template operator()<V, 1>(at);
-  if constexpr (Most > 2)
-    if (rest == 2) return body.template operator()<V, 2>(at);
-  if constexpr (Most > 3)
-    if (rest == 3) return body.template operator()<V, 3>(at);
-  if constexpr (Most > 4)
-    if (rest == 4) return body.template operator()<V, 4>(at);
-  if constexpr (Most > 5)
-    if (rest == 5) return body.template operator()<V, 5>(at);
-  if constexpr (Most > 6)
-    if (rest == 6) return body.template operator()<V, 6>(at);
-  if constexpr (Most > 7)
-    if (rest == 7) return body.template operator()<V, 7>(at);
 }
 
 #ifdef KESLER_SPREAD
@@ -530,7 +400,7 @@ bool finite(const T* s, i64 lanes) {
 
 // R rows share every load of the table: one load of a vector of W feeds R multiply-adds.
 template <class T, int N, int M, int R>
-void block_stretch(const T* x, i64 stride, i64 d, const T* W, i64 lanes, const T* bias, T* s) {
+void score_rows_stretch(const T* const* x, i64 d, const T* W, i64 lanes, const T* bias, T* s) {
   Vec<T, N> acc[R][M];
   for (int r = 0; r < R; ++r)
     for (int m = 0; m < M; ++m) acc[r][m] = bias ? load<N>(bias + m * N) : Vec<T, N>{};
@@ -538,7 +408,7 @@ void block_stretch(const T* x, i64 stride, i64 d, const T* W, i64 lanes, const T
     const T* w = W + j * lanes;
     for (int m = 0; m < M; ++m) {
       const Vec<T, N> wm = load<N>(w + m * N);
-      for (int r = 0; r < R; ++r) acc[r][m] += x[r * stride + j] * wm;
+      for (int r = 0; r < R; ++r) acc[r][m] += x[r][j] * wm;
     }
   }
   for (int r = 0; r < R; ++r)
@@ -546,32 +416,59 @@ void block_stretch(const T* x, i64 stride, i64 d, const T* W, i64 lanes, const T
 }
 
 template <class T>
-void score_block(const T* x, i64 stride, i64 count, i64 d, const T* W, i64 lanes, const T* bias,
-                 T* s) {
+void score_rows(const T* const* x, i64 count, i64 d, const T* W, i64 lanes, const T* bias, T* s) {
   over_stretches<T, 4>(lanes, [&]<int N, int M>(i64 at) {
     constexpr int R = M == 1 ? 8 : (M == 2 ? 6 : 4);
     const T* b = bias ? bias + at : nullptr;
     i64 r = 0;
     for (; r + R <= count; r += R)
-      block_stretch<T, N, M, R>(x + r * stride, stride, d, W + at, lanes, b, s + r * lanes + at);
+      score_rows_stretch<T, N, M, R>(x + r, d, W + at, lanes, b, s + r * lanes + at);
     for (; r < count; ++r)  // summed in the same order: a row scores the same in any batch
-      block_stretch<T, N, M, 1>(x + r * stride, stride, d, W + at, lanes, b, s + r * lanes + at);
+      score_rows_stretch<T, N, M, 1>(x + r, d, W + at, lanes, b, s + r * lanes + at);
+  });
+}
+
+// R rows share every load and store of the table.
+template <class T, int N, int M, int R>
+void add_rows_stretch(const T* const* x, i64 d, const T* c, i64 lanes, T* W) {
+  Vec<T, N> step[R][M];
+  for (int r = 0; r < R; ++r)
+    for (int m = 0; m < M; ++m) step[r][m] = load<N>(c + r * lanes + m * N);
+  for (i64 j = 0; j < d; ++j) {
+    T* w = W + j * lanes;
+    for (int m = 0; m < M; ++m) {
+      Vec<T, N> now = load<N>(w + m * N);
+      for (int r = 0; r < R; ++r) now += x[r][j] * step[r][m];
+      store<N>(w + m * N, now);
+    }
+  }
+}
+
+template <class T>
+void add_rows(const T* const* x, i64 count, i64 d, const T* c, i64 lanes, T* W) {
+  over_stretches<T, 4>(lanes, [&]<int N, int M>(i64 at) {
+    constexpr int R = M == 1 ? 8 : (M == 2 ? 6 : 4);
+    i64 r = 0;
+    for (; r + R <= count; r += R)
+      add_rows_stretch<T, N, M, R>(x + r, d, c + r * lanes + at, lanes, W + at);
+    for (; r < count; ++r)
+      add_rows_stretch<T, N, M, 1>(x + r, d, c + r * lanes + at, lanes, W + at);
   });
 }
 
 }  // namespace
 
-#define KESLER_JOIN(a, b) a##b
-#define KESLER_TABLE(isa) KESLER_JOIN(lanes_, isa)
 #define KESLER_TEXT(x) #x
 #define KESLER_NAME(isa) KESLER_TEXT(isa)
 
-extern const Lanes KESLER_TABLE(KESLER_LANES) = {
+extern const Smooth KESLER_TABLE(smooth_, KESLER_LANES);
+extern const Lanes KESLER_TABLE(lanes_, KESLER_LANES) = {
     KESLER_NAME(KESLER_LANES),
-    {score<float>, score_block<float>, add<float>, squared_norm<float>, top<float>, above<float>,
+    {score<float>, score_rows<float>, add<float>, add_rows<float>, squared_norm<float>, top<float>, above<float>,
      mass<float>, score_wide<float>, add_wide<float>, finite<float>},
-    {score<double>, score_block<double>, add<double>, squared_norm<double>, top<double>,
+    {score<double>, score_rows<double>, add<double>, add_rows<double>, squared_norm<double>, top<double>,
      above<double>, mass<double>, score_wide<double>, add_wide<double>, finite<double>},
+    &KESLER_TABLE(smooth_, KESLER_LANES),
 };
 
 }  // namespace kesler

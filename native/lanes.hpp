@@ -29,11 +29,14 @@ template <class T>
 struct LaneOps {
   // s = bias + sum_j x_j W[j]; a null bias is zero.
   void (*score)(Row<T> x, const T* W, std::int64_t lanes, const T* bias, T* s);
-  // The same for `count` dense rows that lie `stride` numbers apart; scores `lanes` apart.
-  void (*score_block)(const T* x, std::int64_t stride, std::int64_t count, std::int64_t d,
-                      const T* W, std::int64_t lanes, const T* bias, T* s);
+  // The same for `count` dense rows; their scores lie `lanes` apart.
+  void (*score_rows)(const T* const* x, std::int64_t count, std::int64_t d, const T* W,
+                     std::int64_t lanes, const T* bias, T* s);
   // W[j] += x_j c.
   void (*add)(Row<T> x, const T* c, std::int64_t lanes, T* W);
+  // The same for `count` dense rows; their c lie `lanes` apart.
+  void (*add_rows)(const T* const* x, std::int64_t count, std::int64_t d, const T* c,
+                   std::int64_t lanes, T* W);
   // Squared Euclidean norm of x.
   T (*squared_norm)(Row<T> x);
   // The first of the largest of s[0..k), k > 0.
@@ -51,10 +54,47 @@ struct LaneOps {
   bool (*finite)(const T* s, std::int64_t lanes);
 };
 
+// Rows of one block of a smoothed loss (newton.hpp): scores s + step t of `count` rows, `lanes`
+// apart, the label y[i] of each row and what it counts.
+template <class T>
+struct SmoothRows {
+  std::int64_t count, lanes;
+  const T* s;
+  const T* t;  // null where the step is 0
+  const T* centre;
+  const std::int32_t* y;
+  const T* cap;
+  const T* mask;  // 0 for labels, far below 0 for padding lanes
+  T step, width;
+  T* work;  // 2 lanes numbers
+};
+
+struct SmoothSums {
+  double value = 0, reached = 0, worst = 0, slope = 0;
+};
+
+template <class T>
+struct SmoothOps {
+  // Sums over the rows of cap times: the smoothed loss, p.l of its maximiser p, the largest loss;
+  // t is not read. Fills pi (lanes apart) with the p and tells how many labels of each carry mass.
+  SmoothSums (*smooth)(const SmoothRows<T>& rows, T* pi, std::int32_t* carriers);
+  // The sum of cap times the derivative of the smoothed loss along t.
+  double (*slope)(const SmoothRows<T>& rows);
+  // M += sum over eight rows of x x^T, the lower triangle by whole vectors; rows and those of M lie
+  // `stride` numbers apart, a multiple of 16, and have `size` numbers.
+  void (*gram)(const T* x, std::int64_t size, std::int64_t stride, T* M);
+};
+
+struct Smooth {
+  SmoothOps<float> f32;
+  SmoothOps<double> f64;
+};
+
 struct Lanes {
   const char* isa;
   LaneOps<float> f32;
   LaneOps<double> f64;
+  const Smooth* smooth;
 };
 
 extern const Lanes lanes_baseline;

@@ -49,19 +49,15 @@ class BlockScorer {
   void fill(const T* table, std::int64_t begin, std::int64_t end, T* out) {
     const std::int64_t lanes = sorter_.lanes;
     const T* bias = sorter_.intercept ? table + rows_.d * lanes : nullptr;
-    if (rows_.kind == Index::dense && !picked_) {
-      ops_.score_block(rows_.values + begin * rows_.d, rows_.d, end - begin, rows_.d, table, lanes,
-                       bias, out);
+    if (rows_.kind == Index::dense) {
+      const T* x[kRows];
+      for (std::int64_t i = begin; i < end; ++i)
+        x[i - begin] = rows_.values + (picked_ ? picked_[i] : i) * rows_.d;
+      ops_.score_rows(x, end - begin, rows_.d, table, lanes, bias, out);
       return;
     }
-    for (std::int64_t i = begin; i < end; ++i) {
-      const Row<T> x = rows_[picked_ ? picked_[i] : i];
-      T* s = out + (i - begin) * lanes;
-      if (x.kind == Index::dense)
-        ops_.score_block(x.values, rows_.d, 1, rows_.d, table, lanes, bias, s);
-      else
-        ops_.score(x, table, lanes, bias, s);
-    }
+    for (std::int64_t i = begin; i < end; ++i)
+      ops_.score(rows_[picked_ ? picked_[i] : i], table, lanes, bias, out + (i - begin) * lanes);
   }
 
   const LaneOps<T>& ops_;

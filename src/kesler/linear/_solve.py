@@ -11,6 +11,7 @@ from dataclasses import replace
 from kesler._driver import Outcome, run
 from kesler.linear._dual import DualSweeps
 from kesler.linear._machine import Masses, Problem, Solution
+from kesler.linear._newton import Newton
 
 SOLVERS = ("auto", "dual", "newton")
 
@@ -31,7 +32,7 @@ def solve(
 
     `start` are dual variables to begin with, feasible after they are multiplied by `factor`.
     """
-    step = DualSweeps(problem, tol, start, factor)
+    step = (Newton if solver == "newton" else DualSweeps)(problem, tol, start, factor)
     outcome = run(
         step, max_iter=max_iter, tol=tol, time_budget=time_budget, verbose=verbose, label=label
     )

@@ -1,0 +1,307 @@
+"""The augmented-Lagrangian semismooth Newton method as a `Step` of the driver.
+
+For Crammer and Singer's problem (2001, section 3) on dense X. The worst loss of an example, the
+largest p.l over the unit simplex, is smoothed by (w / 2) |p - c|^2; Newton's method minimises the
+smooth problem, the centres c move to where the p are, the width w shrinks. Every p is feasible in
+the dual, so each round has a duality gap. The passes over the rows are the core's
+(native/newton.hpp); what has the size of the weights is NumPy's and LAPACK's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import lapack
+
+from kesler import _core
+from kesler._driver import Sweep
+from kesler.linear._machine import Certified, Masses, Problem, Solution
+from kesler.linear._sorter import aligned_zeros, as_rows
+
+Table = npt.NDArray[np.float64]
+
+DIRECT = 1500  # unknowns up to which the Hessian is factored
+_FIRST, _WARM, _LEAST = 0.5, 0.25, 0.05  # widths
+_SHRINK = 0.5
+_REACH = 1.5  # difference of losses beyond which a row is left out, at first
+_STEPS = 30  # of Newton's method, for one width and one set of centres
+import os
+SL=eval(os.environ.get("SL","(1.0,0.3)"))
+_SHRINK,_LEAST=eval(os.environ.get("SH","(0.5,0.05)"))
+STG=eval(os.environ.get("STG","{16:(1.,.5),4:(1.,.5),1:(.5,1.5,1.5)}"))
+_SLACK = 0.3  # of what smoothing costs a step must promise
+_SHORT = 0.05  # a step of this part of Newton's own tells of rows that are far out
+_ROUNDS = 4  # certificates, or short steps, that bring nothing, until it is given up
+_PAIRS = int(os.environ.get("PAIRS","100000"))  # of carriers, beyond which rows are sampled for the Hessian
+_SAMPLE = 2000  # rows for the preconditioner
+
+
+class Newton:
+    """Rounds of Newton's method, each at a smaller width than the one before."""
+
+    def __init__(
+        self, problem: Problem, tol: float, start: Masses | None = None, factor: float = 1.0
+    ) -> None:
+        self._problem = problem
+        self._target = tol
+        self._tol = tol
+        self._k = problem.constraints.n_labels
+        make = _core.Newton32 if problem.X.dtype == np.float32 else _core.Newton64
+        self._core: Any = make(
+            as_rows(problem.X),
+            problem.constraints._native(),
+            problem.lanes,
+            problem.intercept,
+            problem.n_threads,
+        )
+        self._table = problem.table()
+        shape = self._table.shape
+        self._W: Table = np.zeros(shape)
+        self._V: Table = np.zeros(shape)
+        self._linear: Table = np.zeros(shape)
+        self._direction = aligned_zeros(shape, problem.X.dtype)
+        self._size = shape[0] * self._k
+        self._primal = self._dual = self._smoothing = math.nan
+        self._width = 0.0
+        self._stalled = 0
+        self._best_gap = math.inf
+        self._kept: tuple[float, Table] = (math.inf, self._W)
+        self._certified: Certified | None = None
+        self.steps = 0
+        self.short = 0
+        if start is not None:
+            self._place(Masses(start.indptr, start.keys, start.values * factor))
+
+    @property
+    def sweep_size(self) -> int:
+        return self._problem.n
+
+    @property
+    def note(self) -> str:
+        """What was done, in words."""
+        return f"Newton: {self.steps} steps, the last at a width of {self._width:.3g}"
+
+    def sweep(self, report: Callable[[int], None] | None) -> Sweep:
+        self._certified = None
+        if self._width == 0:
+            self._begin()
+        else:
+            self._round()
+        gap = self._gap()
+        if gap > self._target:
+            return Sweep(gap)
+        certified = self.solution().certified
+        if certified.gap > self._tol:
+            # The estimate was too good by rounding: ask for less.
+            self._target = max(0.5 * self._target, self._target - (certified.gap - gap))
+            self._stalled += certified.gap > 0.95 * self._best_gap
+            self._best_gap = min(self._best_gap, certified.gap)
+            if self._stalled >= _ROUNDS:
+                return Sweep(certified.gap, "precision")
+        return Sweep(certified.gap)
+
+    def solution(self) -> Solution:
+        """Where the rounds stand, certified."""
+        masses = Masses(*self._core.masses())
+        self._table[...] = self._kept[1]
+        if self._certified is None:
+            self._certified = self._problem.certify(masses, self._table)
+        return Solution(self._table, masses, self._certified)
+
+    def _gap(self) -> float:
+        primal = self._kept[0]
+        return (primal - self._dual) / primal if primal > 0 else 0.0
+
+    # --- rounds -----------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """The first weights come from parts of the rows, whose count stands for all."""
+        n = self._problem.n
+        order = np.random.default_rng(self._problem.seed).permutation(n)
+        for part in (16, 4) if n >= 10_000 else (4,):
+            if n // part >= 8 * self._k:
+                self._pick(np.sort(order[: n // part]))
+                self._split(math.inf)
+                for width in STG[part]:
+                    self._minimise(width, rough=True)
+        self._pick(np.arange(n))
+        self._split(STG[1][1])
+        self._width = STG[1][0]
+        self._minimise(self._width, rough=True)
+        self._recentre(STG[1][2])
+
+    def _round(self) -> None:
+        self._width = max(self._width * _SHRINK, _LEAST)
+        before = self._W.copy()
+        self._minimise(self._width)
+        moved = self._W - before
+        X = self._problem.X
+        typical = math.sqrt(float(np.vdot(moved, moved)) / moved.size * self._norm2(X))
+        self._recentre(max(5 * typical, 2.2 * self._width))
+
+    def _norm2(self, X: Any) -> float:
+        rows = X[:: max(1, X.shape[0] // 1000)]
+        return float(np.einsum("ij,ij->", rows, rows, dtype=np.float64)) / rows.shape[0] + 1
+
+    def _recentre(self, reach: float) -> None:
+        """Centres move, and all rows are looked at."""
+        self._core.recentre()
+        worst = self._split(reach)
+        primal = float(np.vdot(self._W, self._W)) / 2 + worst
+        kept = self._kept[0]
+        if primal <= kept:
+            self._kept = (primal, self._W.copy())
+        elif primal > kept + max(2 * self._smoothing, 1e-3 * kept):
+            # Rows that had been left out were not as settled as they seemed.
+            self._W[...] = self._kept[1]
+            self._split(math.inf)
+
+    def _pick(self, rows: npt.NDArray[np.int64]) -> None:
+        problem = self._problem
+        cap = np.full(rows.size, problem.C) if problem.weight is None else (
+            problem.C * problem.weight[rows]
+        )
+        if rows.size < problem.n:
+            cap *= problem.n / rows.size
+        self._core.pick(rows, cap.astype(problem.X.dtype))
+
+    def _split(self, reach: float) -> float:
+        self._table[...] = self._W
+        return float(self._core.split(self._table, min(reach, 1e30), self._linear))
+
+    def _place(self, masses: Masses) -> None:
+        """Starts from dual variables."""
+        values = masses.values.astype(self._problem.X.dtype, copy=False)
+        certified = self._problem.certify(masses._replace(values=values), self._table, True)
+        self._pick(np.arange(self._problem.n))
+        self._core.place(masses.indptr, masses.keys, values)
+        self._W[...] = self._table
+        self._dual = certified.dual
+        self._kept = (certified.primal, self._W.copy())
+        self._split(math.inf)
+        self._width = _WARM / _SHRINK
+
+    # --- one smooth problem -------------------------------------------------------------------------
+
+    def _minimise(self, width: float, rough: bool = False) -> None:
+        """Newton's steps, until one promises less than smoothing costs.
+
+        Where smoothing costs little enough for the tolerance, until the dual is as near too.
+        """
+        self._factor: Any = None
+        for _ in range(_STEPS):
+            _, reached, worst = self._core.smooth(width)
+            linear = self._core.gradient(self._V)
+            self._V += self._linear
+            gradient = self._W - self._V
+            self._smoothing = worst - reached
+            off = float(np.vdot(gradient, gradient)) / 2
+            self._dual = linear - float(np.vdot(self._V, self._V)) / 2
+            room = self._target * max(self._dual, 0.0) - self._smoothing
+            if not rough and off <= max(SL[0] * self._smoothing, room / 2):
+                break
+            step = self._solve(width, gradient)
+            decrement = float(np.vdot(gradient, step)) / 2
+            if rough and decrement < SL[1] * self._smoothing:
+                break
+            self._direction[...] = -step
+            self._core.aim(self._direction)
+            by = self._search(width, step, decrement)
+            self.short = self.short + 1 if by < _SHORT else 0
+            self._core.move(by)
+            self._W -= by * step
+            self.steps += 1
+
+    def _search(self, width: float, step: Table, decrement: float) -> float:
+        """A step at which the derivative is small beside what it was."""
+        first = -2 * decrement
+        along = -float(np.vdot(self._W - self._linear, step))
+        bent = float(np.vdot(step, step))
+        low, high = 0.0, math.inf
+        at_low, at_high = first, math.inf
+        by = 1.0
+        for _ in range(20):
+            slope = along + by * bent + self._core.slope(by, width)
+            if 0.5 * first <= slope <= -0.15 * first:
+                break
+            if slope < 0:
+                low, at_low = by, slope
+            else:
+                high, at_high = by, slope
+            if high == math.inf:
+                by *= 2
+                continue
+            by = low - at_low * (high - low) / (at_high - at_low)
+            by = min(max(by, low + 0.05 * (high - low)), high - 0.05 * (high - low))
+        return by
+
+    def _solve(self, width: float, gradient: Table) -> Table:
+        if self._size <= DIRECT:
+            return self._solve_directly(width, gradient)
+        return self._solve_by_conjugates(width, gradient)
+
+    def _solve_directly(self, width: float, gradient: Table) -> Table:
+        hessian = np.empty((self._size, self._size))
+        self._core.hessian(width, _PAIRS, hessian)
+        hessian.flat[:: self._size + 1] += 1.0
+        factor, info = lapack.dpotrf(hessian.T, lower=0, clean=0, overwrite_a=1)
+        if info != 0:
+            raise FloatingPointError("the Hessian is not positive definite")
+        flat = np.ascontiguousarray(gradient[:, : self._k].T).ravel()
+        found, _ = lapack.dpotrs(factor, flat, lower=0)
+        step = np.zeros_like(gradient)
+        step[:, : self._k] = found.reshape(self._k, -1).T
+        return step
+
+    def _solve_by_conjugates(self, width: float, gradient: Table) -> Table:
+        """Conjugate gradients, preconditioned by one matrix for all labels."""
+        if self._factor is None:
+            self._factor = self._preconditioner(width)
+        step = np.zeros_like(gradient)
+        rest = gradient.copy()
+        ready = self._preconditioned(rest)
+        way = ready.copy()
+        product = np.empty_like(gradient)
+        size = float(np.vdot(rest, ready))
+        enough = 0.3**2 * size
+        for _ in range(20):
+            self._direction[...] = way
+            self._core.product(width, self._direction, product)
+            product += way
+            by = size / float(np.vdot(way, product))
+            step += by * way
+            rest -= by * product
+            ready = self._preconditioned(rest)
+            size, before = float(np.vdot(rest, ready)), size
+            if size <= enough:
+                break
+            way *= size / before
+            way += ready
+        return step
+
+    def _preconditioner(self, width: float) -> Any:
+        rows, total = self._core.carrying()
+        d = self._problem.X.shape[1]
+        matrix = np.zeros((self._W.shape[0],) * 2, dtype=np.float32)
+        if rows.size:
+            sample = rows[:: max(1, rows.size // _SAMPLE)]
+            X = self._problem.X[sample].astype(np.float32, copy=False)
+            scale = total / (width * self._k * sample.size)
+            matrix[:d, :d] = X.T @ X
+            if self._problem.intercept:
+                matrix[d, :d] = matrix[:d, d] = X.sum(axis=0)
+                matrix[d, d] = sample.size
+            matrix *= scale
+        matrix.flat[:: matrix.shape[0] + 1] += 1
+        factor, info = lapack.spotrf(matrix.T, lower=0, clean=0, overwrite_a=1)
+        if info != 0:
+            raise FloatingPointError("the preconditioner is not positive definite")
+        return factor
+
+    def _preconditioned(self, table: Table) -> Table:
+        found, _ = lapack.spotrs(self._factor, table.astype(np.float32), lower=0)
+        return np.ascontiguousarray(found, dtype=np.float64)
