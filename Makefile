@@ -19,7 +19,7 @@ help:
 	@echo 'make demo      train on embedded data, print a table, write kesler-demo.html'
 	@echo 'make test      all tests and the examples in the docstrings (PYTEST_ARGS=...)'
 	@echo 'make lint      ruff, mypy, clang-format, import-linter'
-	@echo 'make bench     examples per second against scikit-learn and Vowpal Wabbit'
+	@echo 'make bench     speed against scikit-learn, LIBLINEAR, Vowpal Wabbit and others'
 	@echo 'make docs      the documentation, in docs/_build/html'
 	@echo 'make sanitize  the tests of the core under AddressSanitizer and UBSan'
 	@echo 'make fuzz      100 000 malformed inputs'
@@ -102,6 +102,7 @@ lint: $(STAMPS)/kesler $(STAMPS)/lint
 
 bench: $(STAMPS)/kesler $(STAMPS)/bench
 	$(BIN)/python benchmarks/online.py
+	$(BIN)/python benchmarks/svc.py
 
 docs: $(STAMPS)/kesler $(STAMPS)/docs
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs docs/_build/html

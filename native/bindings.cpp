@@ -1,11 +1,12 @@
 // The module, the instruction sets, and the bindings of everything but the dual solver: they check
 // what they are given, release the GIL, and turn what the kernels say into arrays and exceptions.
+#include "bindings.hpp"
+
 #include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "bindings.hpp"
 #include "online.hpp"
 #include "predict.hpp"
 #include "relations.hpp"

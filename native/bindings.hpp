@@ -95,7 +95,9 @@ void check_aligned(const std::optional<Array>& array) {
   if (array) check_aligned(*array);
 }
 
-inline std::int64_t length(const AnyArray& array) { return static_cast<std::int64_t>(array.size()); }
+inline std::int64_t length(const AnyArray& array) {
+  return static_cast<std::int64_t>(array.size());
+}
 
 // X as the kernels read it; keeps the arrays alive.
 class RowsHandle {

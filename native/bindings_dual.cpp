@@ -183,8 +183,8 @@ class SolverHandle {
 template <class T>
 nb::tuple certify(const RowsHandle& rows, const OrdersHandle& orders, Weight weight, double C,
                   const std::string& aggregate, const std::string& loss, bool intercept,
-                  ReadArray<std::int64_t> indptr, ReadArray<std::int32_t> keys,
-                  ReadArray<T> values, WriteArray<T> weights, bool rebuild, int n_threads) {
+                  ReadArray<std::int64_t> indptr, ReadArray<std::int32_t> keys, ReadArray<T> values,
+                  WriteArray<T> weights, bool rebuild, int n_threads) {
   const auto lanes = static_cast<std::int64_t>(weights.ndim() == 2 ? weights.shape(1) : 0);
   const Problem<T> problem =
       make_problem<T>(rows, orders, weight, C, aggregate, loss, intercept, lanes);

@@ -156,7 +156,8 @@ void bind_typed(nb::module_& m, const char* name) {
            nb::arg("linear").noconvert())
       .def("smooth", &Handle::smooth, nb::arg("width"))
       .def("gradient", &Handle::gradient, nb::arg("out").noconvert())
-      .def("hessian", &Handle::hessian, nb::arg("width"), nb::arg("enough"), nb::arg("out").noconvert())
+      .def("hessian", &Handle::hessian, nb::arg("width"), nb::arg("enough"),
+           nb::arg("out").noconvert())
       .def("product", &Handle::product, nb::arg("width"), nb::arg("table").noconvert(),
            nb::arg("out").noconvert())
       .def("carrying", &Handle::carrying)

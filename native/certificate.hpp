@@ -227,14 +227,13 @@ class Certificate {
       return squares ? h * h : h;
     }
     double worst = 0, sum = 0;
-    for_each_pair(order, k_,
-                  [&](std::int32_t a, std::int32_t b, double wanted, double weight) {
-                    const double ahead = s[a] - s[b];
-                    margin = std::min(margin, ahead);
-                    const double h = std::max(wanted - ahead, 0.0);
-                    worst = std::max(worst, h);
-                    sum += weight * (squares ? h * h : h);
-                  });
+    for_each_pair(order, k_, [&](std::int32_t a, std::int32_t b, double wanted, double weight) {
+      const double ahead = s[a] - s[b];
+      margin = std::min(margin, ahead);
+      const double h = std::max(wanted - ahead, 0.0);
+      worst = std::max(worst, h);
+      sum += weight * (squares ? h * h : h);
+    });
     return sums ? sum : squares ? worst * worst : worst;
   }
 

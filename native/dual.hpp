@@ -1,10 +1,11 @@
-// Dual sweeps: one example's problem after another is solved exactly (reduced.hpp), in random order,
-// over the examples that still move. Keerthi, Sundararajan, Chang, Hsieh and Lin (2008) for classes.
+// Dual sweeps: one example's problem after another is solved exactly (reduced.hpp), in random
+// order, over the examples that still move. Keerthi, Sundararajan, Chang, Hsieh and Lin (2008) for
+// classes.
 //
 // Design. A round visits all examples once, then again and again those that have not settled, until
 // the largest violation of an epoch falls below a threshold that halves from round to round. What
-// the full pass sees gives an estimate of the duality gap, so that the certificate (certificate.hpp)
-// is asked for when it has something to say.
+// the full pass sees gives an estimate of the duality gap, so that the certificate
+// (certificate.hpp) is asked for when it has something to say.
 //
 // Threads. Every worker has a copy of the weights. The list of visits is dealt out in blocks; a
 // worker makes the visits of its share one after another, then all exchange their moves and each
@@ -104,8 +105,7 @@ class DualSolver {
 
   // One round; broken off after `most` visits, and after the full pass where that puts the relative
   // gap at `target` or below.
-  Round round(double target, std::int64_t most,
-              const std::function<bool(std::int64_t)>& poll) {
+  Round round(double target, std::int64_t most, const std::function<bool(std::int64_t)>& poll) {
     Round seen;
     poll_ = &poll;
     active_ = live_;
@@ -164,7 +164,8 @@ class DualSolver {
     const std::int64_t n = problem_.rows.n;
     problem_.norm.resize(static_cast<std::size_t>(n));
     const Orders& orders = problem_.orders;
-    bool classes = orders.form == Form::set && !orders.forms && !orders.indptr && orders.n_labels > 1;
+    bool classes =
+        orders.form == Form::set && !orders.forms && !orders.indptr && orders.n_labels > 1;
     if (!classes) problem_.shapes.resize(static_cast<std::size_t>(n));
     Row<T> row;
     for (std::int64_t i = 0; i < n; ++i) {

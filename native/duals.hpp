@@ -2,8 +2,8 @@
 // and Singer (2001, section 6) call the low memory of their method, the non-zero part of m x k.
 //
 // Design. An example has a short list of (key, value > 0), ascending in key; what a key means
-// depends on the shape of the example's order, see `Shape`. Lists live in chunks that never move, so
-// several threads may write the lists of different examples, each into chunks of its own.
+// depends on the shape of the example's order, see `Shape`. Lists live in chunks that never move,
+// so several threads may write the lists of different examples, each into chunks of its own.
 #pragma once
 
 #include <algorithm>
@@ -181,7 +181,8 @@ class Duals {
     return total;
   }
 
-  // Where the list of example i is told, and where it is: to be brought nearer, one before the other.
+  // Where the list of example i is told, and where it is: to be brought nearer, one before the
+  // other.
   const void* place(std::int64_t i) const { return &slots_[static_cast<std::size_t>(i)]; }
   const void* list(std::int64_t i) const { return slots_[static_cast<std::size_t>(i)].data; }
 

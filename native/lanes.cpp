@@ -200,10 +200,8 @@ void over_features(const Row<T>& x, Body body) {
 
 template <class T>
 void score(Row<T> x, const T* W, i64 lanes, const T* bias, T* s) {
-  if (x.kind == Index::dense && lanes == 4)
-    return score_packed<T, 4>(x.values, x.size, W, bias, s);
-  if (x.kind == Index::dense && lanes == 8)
-    return score_packed<T, 8>(x.values, x.size, W, bias, s);
+  if (x.kind == Index::dense && lanes == 4) return score_packed<T, 4>(x.values, x.size, W, bias, s);
+  if (x.kind == Index::dense && lanes == 8) return score_packed<T, 8>(x.values, x.size, W, bias, s);
   over_features(x, [&](auto feature) { score_row(x.values, feature, x.size, W, lanes, bias, s); });
 }
 
@@ -271,8 +269,9 @@ i64 above(const T* s, i64 k, T level, std::int32_t* found) {
                                      _mm512_maskz_loadu_pd(static_cast<__mmask8>(rest), s + r),
                                      _mm512_set1_pd(level), _CMP_GT_OQ);
     if (mask == 0) continue;
-    _mm512_mask_compressstoreu_epi32(found + count, static_cast<__mmask16>(mask),
-                                     _mm512_add_epi32(first, _mm512_set1_epi32(static_cast<int>(r))));
+    _mm512_mask_compressstoreu_epi32(
+        found + count, static_cast<__mmask16>(mask),
+        _mm512_add_epi32(first, _mm512_set1_epi32(static_cast<int>(r))));
     count += __builtin_popcount(mask);
   }
 #else
@@ -330,8 +329,7 @@ template <class T, int N, int M, class F>
 void wide_stretch(const T* x, F feature, i64 size, const T* W, i64 lanes, const T* bias,
                   double* s) {
   Vec<double, N> acc[M];
-  for (int m = 0; m < M; ++m)
-    acc[m] = bias ? load_wide<N>(bias + m * N) : Vec<double, N>{};
+  for (int m = 0; m < M; ++m) acc[m] = bias ? load_wide<N>(bias + m * N) : Vec<double, N>{};
   for (i64 p = 0; p < size; ++p) {
     if (!F::sparse && p % kZeros == 0 && p + kZeros <= size && all_zero(x + p)) {
       p += kZeros - 1;
@@ -464,10 +462,11 @@ void add_rows(const T* const* x, i64 count, i64 d, const T* c, i64 lanes, T* W) 
 extern const Smooth KESLER_TABLE(smooth_, KESLER_LANES);
 extern const Lanes KESLER_TABLE(lanes_, KESLER_LANES) = {
     KESLER_NAME(KESLER_LANES),
-    {score<float>, score_rows<float>, add<float>, add_rows<float>, squared_norm<float>, top<float>, above<float>,
-     mass<float>, score_wide<float>, add_wide<float>, finite<float>},
-    {score<double>, score_rows<double>, add<double>, add_rows<double>, squared_norm<double>, top<double>,
-     above<double>, mass<double>, score_wide<double>, add_wide<double>, finite<double>},
+    {score<float>, score_rows<float>, add<float>, add_rows<float>, squared_norm<float>, top<float>,
+     above<float>, mass<float>, score_wide<float>, add_wide<float>, finite<float>},
+    {score<double>, score_rows<double>, add<double>, add_rows<double>, squared_norm<double>,
+     top<double>, above<double>, mass<double>, score_wide<double>, add_wide<double>,
+     finite<double>},
     &KESLER_TABLE(smooth_, KESLER_LANES),
 };
 

@@ -3,11 +3,12 @@
 // loss smoothed: instead of the worst l_r = 1 - [r is y] + s_r - s_y the largest of
 // p.l - w/2 |p - c|^2 over the unit simplex, c the centre and w the width.
 //
-// Design. Scores of all rows are computed in one pass, block by block. A row whose two largest losses
-// lie far apart has its p in a corner of the simplex wherever the next steps lead; such rows are
-// added up once, as one table, and left out. What is left, the near rows, keep scores, scores of the
-// direction, centre and p side by side, `lanes` numbers each. Sums go in T over short stretches and
-// in double over those; threads take fixed parts, so that their number alone decides the bits.
+// Design. Scores of all rows are computed in one pass, block by block. A row whose two largest
+// losses lie far apart has its p in a corner of the simplex wherever the next steps lead; such rows
+// are added up once, as one table, and left out. What is left, the near rows, keep scores, scores
+// of the direction, centre and p side by side, `lanes` numbers each. Sums go in T over short
+// stretches and in double over those; threads take fixed parts, so that their number alone decides
+// the bits.
 #pragma once
 
 #include <algorithm>
@@ -78,64 +79,68 @@ class Newton {
       std::vector<double> table;
     };
     std::vector<Part> found(parts);
-    done = over_parts(n, [&](std::size_t t, std::int64_t begin, std::int64_t end) {
-      Part& part = found[t];
-      Sums sums(*this);
-      std::vector<T> s(static_cast<std::size_t>(kBlock * lanes_));
-      const T* x[kBlock];
-      auto old = static_cast<std::size_t>(
-          std::lower_bound(near_.begin(), near_.end(), static_cast<std::uint32_t>(begin)) -
-          near_.begin());
-      for (std::int64_t b = begin; b < end; b += kBlock) {
-        const std::int64_t count = std::min(kBlock, end - b);
-        for (std::int64_t i = 0; i < count; ++i) x[i] = row(b + i);
-        score(x, count, W, s.data());
-        for (std::int64_t i = 0; i < count; ++i) {
-          const std::int64_t at = b + i;
-          const bool was_near =
-              old < near_.size() && near_[old] == static_cast<std::uint32_t>(at);
-          const T* of_row = s.data() + i * lanes_;
-          const std::int32_t y = label(at);
-          T first = 0, second = -kFar;
-          std::int32_t top = y;
-          for (std::int32_t r = 0; r < k_; ++r) {
-            const T l = of_row[r] - of_row[y] + 1;
-            if (r == y || !(l > second)) continue;
-            if (l > first) {
-              second = first;
-              first = l;
-              top = r;
-            } else {
-              second = l;
+    done = over_parts(
+        n,
+        [&](std::size_t t, std::int64_t begin, std::int64_t end) {
+          Part& part = found[t];
+          Sums sums(*this);
+          std::vector<T> s(static_cast<std::size_t>(kBlock * lanes_));
+          const T* x[kBlock];
+          auto old = static_cast<std::size_t>(
+              std::lower_bound(near_.begin(), near_.end(), static_cast<std::uint32_t>(begin)) -
+              near_.begin());
+          for (std::int64_t b = begin; b < end; b += kBlock) {
+            const std::int64_t count = std::min(kBlock, end - b);
+            for (std::int64_t i = 0; i < count; ++i) x[i] = row(b + i);
+            score(x, count, W, s.data());
+            for (std::int64_t i = 0; i < count; ++i) {
+              const std::int64_t at = b + i;
+              const bool was_near =
+                  old < near_.size() && near_[old] == static_cast<std::uint32_t>(at);
+              const T* of_row = s.data() + i * lanes_;
+              const std::int32_t y = label(at);
+              T first = 0, second = -kFar;
+              std::int32_t top = y;
+              for (std::int32_t r = 0; r < k_; ++r) {
+                const T l = of_row[r] - of_row[y] + 1;
+                if (r == y || !(l > second)) continue;
+                if (l > first) {
+                  second = first;
+                  first = l;
+                  top = r;
+                } else {
+                  second = l;
+                }
+              }
+              const T cap = cap_[static_cast<std::size_t>(at)];
+              part.worst += static_cast<double>(cap) * static_cast<double>(first);
+              if (first - second <= static_cast<T>(reach)) {
+                part.near.push_back(static_cast<std::uint32_t>(at));
+                part.s.insert(part.s.end(), of_row, of_row + lanes_);
+                const std::size_t to = part.centre.size();
+                if (was_near) {
+                  const T* from = centre_.data() + old * static_cast<std::size_t>(lanes_);
+                  part.centre.insert(part.centre.end(), from, from + lanes_);
+                } else {
+                  part.centre.resize(to + static_cast<std::size_t>(lanes_), T(0));
+                  part.centre[to +
+                              static_cast<std::size_t>(corner_[static_cast<std::size_t>(at)])] = 1;
+                }
+              } else {
+                corner_[static_cast<std::size_t>(at)] = top;
+                if (top != y) {
+                  part.constant += static_cast<double>(cap);
+                  T* c = sums.next(x[i]);
+                  c[y] += cap;
+                  c[top] -= cap;
+                }
+              }
+              old += was_near;
             }
           }
-          const T cap = cap_[static_cast<std::size_t>(at)];
-          part.worst += static_cast<double>(cap) * static_cast<double>(first);
-          if (first - second <= static_cast<T>(reach)) {
-            part.near.push_back(static_cast<std::uint32_t>(at));
-            part.s.insert(part.s.end(), of_row, of_row + lanes_);
-            const std::size_t to = part.centre.size();
-            if (was_near) {
-              const T* from = centre_.data() + old * static_cast<std::size_t>(lanes_);
-              part.centre.insert(part.centre.end(), from, from + lanes_);
-            } else {
-              part.centre.resize(to + static_cast<std::size_t>(lanes_), T(0));
-              part.centre[to + static_cast<std::size_t>(corner_[static_cast<std::size_t>(at)])] = 1;
-            }
-          } else {
-            corner_[static_cast<std::size_t>(at)] = top;
-            if (top != y) {
-              part.constant += static_cast<double>(cap);
-              T* c = sums.next(x[i]);
-              c[y] += cap;
-              c[top] -= cap;
-            }
-          }
-          old += was_near;
-        }
-      }
-      part.table = sums.take();
-    }, poll);
+          part.table = sums.take();
+        },
+        poll);
     double worst = 0;
     constant_ = 0;
     near_.clear();
@@ -166,16 +171,20 @@ class Newton {
   // The p of all near rows, and what they are worth.
   SmoothSums smooth(double width) {
     std::vector<SmoothSums> found(static_cast<std::size_t>(n_threads_));
-    over_parts(n_near(), [&](std::size_t t, std::int64_t begin, std::int64_t end) {
-      std::vector<T> work(static_cast<std::size_t>(2 * lanes_));
-      for (std::int64_t b = begin; b < end; b += kBlock) {
-        const SmoothRows<T> rows = block(b, end, T(0), width, work.data());
-        const SmoothSums sums = smooth_.smooth(rows, pi_.data() + b * lanes_, carriers_.data() + b);
-        found[t].value += sums.value;
-        found[t].reached += sums.reached;
-        found[t].worst += sums.worst;
-      }
-    }, [] { return true; });
+    over_parts(
+        n_near(),
+        [&](std::size_t t, std::int64_t begin, std::int64_t end) {
+          std::vector<T> work(static_cast<std::size_t>(2 * lanes_));
+          for (std::int64_t b = begin; b < end; b += kBlock) {
+            const SmoothRows<T> rows = block(b, end, T(0), width, work.data());
+            const SmoothSums sums =
+                smooth_.smooth(rows, pi_.data() + b * lanes_, carriers_.data() + b);
+            found[t].value += sums.value;
+            found[t].reached += sums.reached;
+            found[t].worst += sums.worst;
+          }
+        },
+        [] { return true; });
     SmoothSums total;
     for (const SmoothSums& sums : found) {
       total.value += sums.value;
@@ -189,25 +198,28 @@ class Newton {
   double gradient(double* V) {
     std::vector<std::vector<double>> tables(static_cast<std::size_t>(n_threads_));
     std::vector<double> given(static_cast<std::size_t>(n_threads_), 0.0);
-    over_parts(n_near(), [&](std::size_t t, std::int64_t begin, std::int64_t end) {
-      Sums sums(*this);
-      for (std::int64_t i = begin; i < end; ++i) {
-        const T* p = pi_.data() + i * lanes_;
-        const std::int32_t y = near_y_[static_cast<std::size_t>(i)];
-        const T cap = near_cap_[static_cast<std::size_t>(i)];
-        if (p[y] >= 1) continue;
-        T* c = sums.next(row(near_[static_cast<std::size_t>(i)]));
-        T away = 0;
-        for (std::int32_t r = 0; r < k_; ++r) {
-          if (r == y) continue;
-          c[r] = -cap * p[r];
-          away += cap * p[r];
-        }
-        c[y] = away;
-        given[t] += static_cast<double>(away);
-      }
-      tables[t] = sums.take();
-    }, [] { return true; });
+    over_parts(
+        n_near(),
+        [&](std::size_t t, std::int64_t begin, std::int64_t end) {
+          Sums sums(*this);
+          for (std::int64_t i = begin; i < end; ++i) {
+            const T* p = pi_.data() + i * lanes_;
+            const std::int32_t y = near_y_[static_cast<std::size_t>(i)];
+            const T cap = near_cap_[static_cast<std::size_t>(i)];
+            if (p[y] >= 1) continue;
+            T* c = sums.next(row(near_[static_cast<std::size_t>(i)]));
+            T away = 0;
+            for (std::int32_t r = 0; r < k_; ++r) {
+              if (r == y) continue;
+              c[r] = -cap * p[r];
+              away += cap * p[r];
+            }
+            c[y] = away;
+            given[t] += static_cast<double>(away);
+          }
+          tables[t] = sums.take();
+        },
+        [] { return true; });
     std::fill(V, V + features_ * lanes_, 0.0);
     double linear = constant_;
     for (std::size_t t = 0; t < tables.size(); ++t) {
@@ -217,8 +229,8 @@ class Newton {
     return linear;
   }
 
-  // H, a square of k x features in double, gets what the near rows give it below its diagonal; of so
-  // many pairs of carriers that more tell little, it gets what every so-manieth row gives.
+  // H, a square of k x features in double, gets what the near rows give it below its diagonal; of
+  // so many pairs of carriers that more tell little, it gets what every so-manieth row gives.
   void hessian(double width, std::int64_t enough, double* H) {
     const std::int64_t stride = (features_ + 15) / 16 * 16;
     const auto k = static_cast<std::size_t>(k_);
@@ -234,99 +246,111 @@ class Newton {
       carrying.clear();
       for (std::int32_t r = 0; r < k_; ++r)
         if (p[r] > 0) carrying.push_back(r);
-      const T scale = std::sqrt(static_cast<T>(every) * near_cap_[i] / (static_cast<T>(width) *
-                                                static_cast<T>(carrying.size())));
+      const T scale = std::sqrt(static_cast<T>(every) * near_cap_[i] /
+                                (static_cast<T>(width) * static_cast<T>(carrying.size())));
       for (std::size_t a = 0; a < carrying.size(); ++a)
         for (std::size_t b = 0; b < a; ++b)
           members[static_cast<std::size_t>(carrying[a]) * k + static_cast<std::size_t>(carrying[b])]
               .emplace_back(near_[i], scale);
     }
     std::vector<std::vector<T>> grams(k * k);
-    over_blocks(k_ * k_, 1, n_threads_, [&](std::int64_t pair, std::int64_t) {
-      const auto& rows = members[static_cast<std::size_t>(pair)];
-      if (rows.empty()) return;
-      auto& M = grams[static_cast<std::size_t>(pair)];
-      M.assign(static_cast<std::size_t>(features_ * stride), T(0));
-      std::vector<T> x(static_cast<std::size_t>(8 * stride), T(0));
-      for (std::size_t b = 0; b < rows.size(); b += 8) {
-        for (std::size_t i = 0; i < 8; ++i) {
-          T* to = x.data() + static_cast<std::int64_t>(i) * stride;
-          if (b + i >= rows.size()) {
-            std::fill(to, to + stride, T(0));
-            continue;
+    over_blocks(
+        k_ * k_, 1, n_threads_,
+        [&](std::int64_t pair, std::int64_t) {
+          const auto& rows = members[static_cast<std::size_t>(pair)];
+          if (rows.empty()) return;
+          auto& M = grams[static_cast<std::size_t>(pair)];
+          M.assign(static_cast<std::size_t>(features_ * stride), T(0));
+          std::vector<T> x(static_cast<std::size_t>(8 * stride), T(0));
+          for (std::size_t b = 0; b < rows.size(); b += 8) {
+            for (std::size_t i = 0; i < 8; ++i) {
+              T* to = x.data() + static_cast<std::int64_t>(i) * stride;
+              if (b + i >= rows.size()) {
+                std::fill(to, to + stride, T(0));
+                continue;
+              }
+              const auto [at, scale] = rows[b + i];
+              const T* from = row(at);
+              for (std::int64_t j = 0; j < rows_.d; ++j) to[j] = scale * from[j];
+              if (features_ > rows_.d) to[rows_.d] = scale;
+            }
+            smooth_.gram(x.data(), features_, stride, M.data());
           }
-          const auto [at, scale] = rows[b + i];
-          const T* from = row(at);
-          for (std::int64_t j = 0; j < rows_.d; ++j) to[j] = scale * from[j];
-          if (features_ > rows_.d) to[rows_.d] = scale;
-        }
-        smooth_.gram(x.data(), features_, stride, M.data());
-      }
-      for (std::int64_t j = 0; j < features_; ++j)
-        for (std::int64_t l = 0; l < j; ++l)
-          M[static_cast<std::size_t>(l * stride + j)] = M[static_cast<std::size_t>(j * stride + l)];
-    }, [] { return true; });
+          for (std::int64_t j = 0; j < features_; ++j)
+            for (std::int64_t l = 0; l < j; ++l)
+              M[static_cast<std::size_t>(l * stride + j)] =
+                  M[static_cast<std::size_t>(j * stride + l)];
+        },
+        [] { return true; });
     const std::int64_t size = k_ * features_;
-    over_blocks(k_, 1, n_threads_, [&](std::int64_t a, std::int64_t) {
-      double* const block = H + a * features_ * size;
-      std::fill(block, block + features_ * size, 0.0);
-      for (std::int64_t b = 0; b < k_; ++b) {
-        const auto& M = grams[static_cast<std::size_t>(std::max(a, b) * k_ + std::min(a, b))];
-        if (M.empty()) continue;
-        for (std::int64_t j = 0; j < features_; ++j) {
-          const T* from = M.data() + j * stride;
-          double* own = block + j * size + a * features_;
-          double* other = block + j * size + b * features_;
-          for (std::int64_t l = 0; l <= j; ++l) own[l] += static_cast<double>(from[l]);
-          for (std::int64_t l = 0; b < a && l < features_; ++l)
-            other[l] = -static_cast<double>(from[l]);
-        }
-      }
-    }, [] { return true; });
+    over_blocks(
+        k_, 1, n_threads_,
+        [&](std::int64_t a, std::int64_t) {
+          double* const block = H + a * features_ * size;
+          std::fill(block, block + features_ * size, 0.0);
+          for (std::int64_t b = 0; b < k_; ++b) {
+            const auto& M = grams[static_cast<std::size_t>(std::max(a, b) * k_ + std::min(a, b))];
+            if (M.empty()) continue;
+            for (std::int64_t j = 0; j < features_; ++j) {
+              const T* from = M.data() + j * stride;
+              double* own = block + j * size + a * features_;
+              double* other = block + j * size + b * features_;
+              for (std::int64_t l = 0; l <= j; ++l) own[l] += static_cast<double>(from[l]);
+              for (std::int64_t l = 0; b < a && l < features_; ++l)
+                other[l] = -static_cast<double>(from[l]);
+            }
+          }
+        },
+        [] { return true; });
   }
 
   // out = what the near rows give H, times p; tables.
   void product(double width, const T* p, double* out) {
     std::vector<std::vector<double>> tables(static_cast<std::size_t>(n_threads_));
-    over_parts(n_near(), [&](std::size_t t, std::int64_t begin, std::int64_t end) {
-      Sums sums(*this);
-      std::vector<T> u(static_cast<std::size_t>(kBlock * lanes_));
-      const T* x[kBlock];
-      std::int64_t who[kBlock];
-      std::int64_t count = 0;
-      const auto flush = [&] {
-        score(x, count, p, u.data());
-        for (std::int64_t b = 0; b < count; ++b) {
-          const T* mine = u.data() + b * lanes_;
-          const T* pi = pi_.data() + who[b] * lanes_;
-          T sum = 0, carriers = 0;
-          for (std::int32_t r = 0; r < k_; ++r) {
-            const T in = pi[r] > 0 ? T(1) : T(0);
-            sum += in * mine[r];
-            carriers += in;
+    over_parts(
+        n_near(),
+        [&](std::size_t t, std::int64_t begin, std::int64_t end) {
+          Sums sums(*this);
+          std::vector<T> u(static_cast<std::size_t>(kBlock * lanes_));
+          const T* x[kBlock];
+          std::int64_t who[kBlock];
+          std::int64_t count = 0;
+          const auto flush = [&] {
+            score(x, count, p, u.data());
+            for (std::int64_t b = 0; b < count; ++b) {
+              const T* mine = u.data() + b * lanes_;
+              const T* pi = pi_.data() + who[b] * lanes_;
+              T sum = 0, carriers = 0;
+              for (std::int32_t r = 0; r < k_; ++r) {
+                const T in = pi[r] > 0 ? T(1) : T(0);
+                sum += in * mine[r];
+                carriers += in;
+              }
+              const T mean = sum / carriers;
+              const T scale = near_cap_[static_cast<std::size_t>(who[b])] / static_cast<T>(width);
+              T* c = sums.next(x[b]);
+              for (std::int32_t r = 0; r < k_; ++r)
+                c[r] = pi[r] > 0 ? scale * (mine[r] - mean) : T(0);
+            }
+            count = 0;
+          };
+          for (std::int64_t i = begin; i < end; ++i) {
+            if (carriers_[static_cast<std::size_t>(i)] < 2) continue;
+            x[count] = row(near_[static_cast<std::size_t>(i)]);
+            who[count] = i;
+            if (++count == kBlock) flush();
           }
-          const T mean = sum / carriers;
-          const T scale = near_cap_[static_cast<std::size_t>(who[b])] / static_cast<T>(width);
-          T* c = sums.next(x[b]);
-          for (std::int32_t r = 0; r < k_; ++r) c[r] = pi[r] > 0 ? scale * (mine[r] - mean) : T(0);
-        }
-        count = 0;
-      };
-      for (std::int64_t i = begin; i < end; ++i) {
-        if (carriers_[static_cast<std::size_t>(i)] < 2) continue;
-        x[count] = row(near_[static_cast<std::size_t>(i)]);
-        who[count] = i;
-        if (++count == kBlock) flush();
-      }
-      if (count > 0) flush();
-      tables[t] = sums.take();
-    }, [] { return true; });
+          if (count > 0) flush();
+          tables[t] = sums.take();
+        },
+        [] { return true; });
     std::fill(out, out + features_ * lanes_, 0.0);
     for (const auto& table : tables)
       for (std::size_t p2 = 0; p2 < table.size(); ++p2) out[p2] += table[p2];
   }
 
-  // The picked rows of those with two carriers or more, and the sum over them of (carriers - 1) cap.
+  // The picked rows of those with two carriers or more, and the sum over them of (carriers - 1)
+  // cap.
   std::pair<std::vector<std::int64_t>, double> carrying() const {
     std::pair<std::vector<std::int64_t>, double> found{{}, 0.0};
     for (std::size_t i = 0; i < near_.size(); ++i) {
@@ -339,24 +363,31 @@ class Newton {
 
   // Scores of the near rows in the direction p.
   void aim(const T* p) {
-    over_parts(n_near(), [&](std::size_t, std::int64_t begin, std::int64_t end) {
-      const T* x[kBlock];
-      for (std::int64_t b = begin; b < end; b += kBlock) {
-        const std::int64_t count = std::min(kBlock, end - b);
-        for (std::int64_t i = 0; i < count; ++i) x[i] = row(near_[static_cast<std::size_t>(b + i)]);
-        score(x, count, p, t_.data() + b * lanes_);
-      }
-    }, [] { return true; });
+    over_parts(
+        n_near(),
+        [&](std::size_t, std::int64_t begin, std::int64_t end) {
+          const T* x[kBlock];
+          for (std::int64_t b = begin; b < end; b += kBlock) {
+            const std::int64_t count = std::min(kBlock, end - b);
+            for (std::int64_t i = 0; i < count; ++i)
+              x[i] = row(near_[static_cast<std::size_t>(b + i)]);
+            score(x, count, p, t_.data() + b * lanes_);
+          }
+        },
+        [] { return true; });
   }
 
   // The derivative of the near rows' smoothed loss along the direction, a step away.
   double slope(double step, double width) {
     std::vector<double> found(static_cast<std::size_t>(n_threads_), 0.0);
-    over_parts(n_near(), [&](std::size_t t, std::int64_t begin, std::int64_t end) {
-      std::vector<T> work(static_cast<std::size_t>(2 * lanes_));
-      for (std::int64_t b = begin; b < end; b += kBlock)
-        found[t] += smooth_.slope(block(b, end, static_cast<T>(step), width, work.data()));
-    }, [] { return true; });
+    over_parts(
+        n_near(),
+        [&](std::size_t t, std::int64_t begin, std::int64_t end) {
+          std::vector<T> work(static_cast<std::size_t>(2 * lanes_));
+          for (std::int64_t b = begin; b < end; b += kBlock)
+            found[t] += smooth_.slope(block(b, end, static_cast<T>(step), width, work.data()));
+        },
+        [] { return true; });
     double sum = 0;
     for (const double part : found) sum += part;
     return sum;
@@ -462,9 +493,17 @@ class Newton {
 
   SmoothRows<T> block(std::int64_t begin, std::int64_t end, T step, double width, T* work) const {
     const std::int64_t at = begin * lanes_;
-    return {std::min(kBlock, end - begin), lanes_, s_.data() + at,
-            step != 0 ? t_.data() + at : nullptr, centre_.data() + at, near_y_.data() + begin,
-            near_cap_.data() + begin, mask_.data(), step, static_cast<T>(width), work};
+    return {std::min(kBlock, end - begin),
+            lanes_,
+            s_.data() + at,
+            step != 0 ? t_.data() + at : nullptr,
+            centre_.data() + at,
+            near_y_.data() + begin,
+            near_cap_.data() + begin,
+            mask_.data(),
+            step,
+            static_cast<T>(width),
+            work};
   }
 
   // Calls body(part, begin, end) for as many even parts of 0..n as there are threads.
@@ -475,9 +514,12 @@ class Newton {
       body(std::size_t{0}, std::int64_t{0}, n);
       return true;
     }
-    return over_blocks(n_threads_, 1, n_threads_, [&](std::int64_t t, std::int64_t) {
-      body(static_cast<std::size_t>(t), n * t / n_threads_, n * (t + 1) / n_threads_);
-    }, poll);
+    return over_blocks(
+        n_threads_, 1, n_threads_,
+        [&](std::int64_t t, std::int64_t) {
+          body(static_cast<std::size_t>(t), n * t / n_threads_, n * (t + 1) / n_threads_);
+        },
+        poll);
   }
 
   const LaneOps<T> ops_;

@@ -71,8 +71,8 @@ bool over_blocks(std::int64_t n, std::int64_t block, int n_threads, Body body, P
   return !stop;
 }
 
-// Where `n` threads wait for each other, many times a millisecond: they spin, and give way only when
-// the others are long in coming.
+// Where `n` threads wait for each other, many times a millisecond: they spin, and give way only
+// when the others are long in coming.
 class Barrier {
  public:
   explicit Barrier(int n) : n_(n) {}

@@ -1,10 +1,10 @@
 // One example's own dual problem: score its row, find the best masses of its pairs while all other
-// examples stand still, and move the weights by the change. Crammer and Singer (2001, section 5) for
-// classes; every other shape of order, both aggregates and both losses, in the same frame.
+// examples stand still, and move the weights by the change. Crammer and Singer (2001, section 5)
+// for classes; every other shape of order, both aggregates and both losses, in the same frame.
 //
 // Design. Where a shape has a closed form (threshold.hpp) the answer is exact. General pairs under
-// "sum" are swept by clipped steps, under "max" mass goes from the pair of least gradient to the one
-// of greatest, until little violation is left; the scores of the labels stand for the weights.
+// "sum" are swept by clipped steps, under "max" mass goes from the pair of least gradient to the
+// one of greatest, until little violation is left; the scores of the labels stand for the weights.
 #pragma once
 
 #include <algorithm>
@@ -180,8 +180,8 @@ class Reduced {
     return c;
   }
 
-  // A class over its rivals, all alike. Only rivals that carry mass or will carry some are looked at
-  // singly: the level of a part of the rays is a lower bound on the level of all.
+  // A class over its rivals, all alike. Only rivals that carry mass or will carry some are looked
+  // at singly: the level of a part of the rays is a lower bound on the level of all.
   void one_class(std::int64_t i) {
     const std::int32_t y = problem_.orders[i].items[0];
     T* s = scores_.data();
@@ -335,8 +335,7 @@ class Reduced {
       p += over;
       const T sign = over ? T(-1) : T(1);
       T& mass = mass_[static_cast<std::size_t>(r)];
-      rays_.push_back(
-          {1 + sign * (s[r] - centre) + A_ * mass, mass, r, c.inverse, c.bound, sign});
+      rays_.push_back({1 + sign * (s[r] - centre) + A_ * mass, mass, r, c.inverse, c.bound, sign});
       mass = 0;
     }
     const T level = balance_level(rays_, c.E, c.most, A_ * total);
@@ -363,8 +362,8 @@ class Reduced {
       const T weight = order.weight ? static_cast<T>(order.weight[2 * p]) : T(1);
       c = curves(weight);
       const T v = s[order.items[2 * p + 1]] + margin + A_ * beta_[p] + base;
-      rays_.push_back({v, beta_[p], static_cast<std::int32_t>(p), c.inverse, c.bound, T(1), margin,
-                       weight});
+      rays_.push_back(
+          {v, beta_[p], static_cast<std::int32_t>(p), c.inverse, c.bound, T(1), margin, weight});
     }
     const T level = balance_level(rays_, c.E, c.most, T(0));
     settle_star(i, y, total, c, level, &order);
@@ -394,8 +393,8 @@ class Reduced {
       }
       const T step = now - ray.old;
       if (step != 0) {
-        moves_.push_back({fan ? fan->items[2 * std::int64_t{ray.key} + 1] : ray.key,
-                          -ray.sign * step});
+        moves_.push_back(
+            {fan ? fan->items[2 * std::int64_t{ray.key} + 1] : ray.key, -ray.sign * step});
         change += ray.sign * step;
         square += step * step;
         along += static_cast<double>(step) * static_cast<double>(h - ray.margin);
@@ -444,7 +443,8 @@ class Reduced {
     // Scores without the example's own mass; of the upper side with their sign turned, so that of
     // both sides the largest are in danger.
     T total = 0, low = kInfinity, high = -kInfinity, top_over = -kInfinity, top_under = -kInfinity;
-    T most_over = -kInfinity, least_over = kInfinity, most_under = -kInfinity, least_under = kInfinity;
+    T most_over = -kInfinity, least_over = kInfinity, most_under = -kInfinity,
+      least_under = kInfinity;
     std::int64_t p = 0;
     for (std::int32_t r = 0; r < k_; ++r) {
       const T mass = mass_[static_cast<std::size_t>(r)];
@@ -526,7 +526,8 @@ class Reduced {
     write(i, flat_);
   }
 
-  // ---- any pairs ----------------------------------------------------------------------------------
+  // ---- any pairs
+  // ----------------------------------------------------------------------------------
 
   struct Pair {
     std::int32_t over, under;
@@ -536,13 +537,14 @@ class Reduced {
   void pairs(std::int64_t i) {
     const bool sums = problem_.sums(), squares = problem_.squares();
     list_.clear();
-    for_each_pair(problem_.orders[i], k_, [&](std::int32_t a, std::int32_t b, double margin,
-                                              double weight) {
-      const auto omega = static_cast<T>(weight);
-      const T share = sums ? cap_ * omega : cap_;
-      list_.push_back({a, b, static_cast<T>(margin), omega, sums && !squares ? share : kInfinity,
-                       squares ? 1 / (2 * share) : T(0), T(0)});
-    });
+    for_each_pair(problem_.orders[i], k_,
+                  [&](std::int32_t a, std::int32_t b, double margin, double weight) {
+                    const auto omega = static_cast<T>(weight);
+                    const T share = sums ? cap_ * omega : cap_;
+                    list_.push_back({a, b, static_cast<T>(margin), omega,
+                                     sums && !squares ? share : kInfinity,
+                                     squares ? 1 / (2 * share) : T(0), T(0)});
+                  });
     beta_.assign(list_.size(), T(0));
     total_ = 0;
     for (const Dual<T>& dual : duals_.of(i)) {
@@ -633,8 +635,8 @@ class Reduced {
   T bend(std::size_t p, std::size_t q) const {
     if (p == list_.size() || q == list_.size()) return 2;
     const Pair &x = list_[p], &y = list_[q];
-    const int common = (x.over == y.over) + (x.under == y.under) - (x.over == y.under) -
-                       (x.under == y.over);
+    const int common =
+        (x.over == y.over) + (x.under == y.under) - (x.over == y.under) - (x.under == y.over);
     return static_cast<T>(std::max(4 - 2 * common, 1));
   }
 
@@ -691,7 +693,8 @@ class Reduced {
     write(i, flat_);
   }
 
-  // ---- what all shapes share ------------------------------------------------------------------------
+  // ---- what all shapes share
+  // ------------------------------------------------------------------------
 
   void write(std::int64_t i, const std::vector<Dual<T>>& duals) {
     Dual<T>* to = duals_.rewrite(i, static_cast<std::int32_t>(duals.size()), arena_);

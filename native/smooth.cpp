@@ -1,11 +1,11 @@
 // Kernels of the Newton method (newton.hpp) over blocks of rows: the smoothed loss of each row and
-// its derivatives, and sums of outer products. Compiled once per instruction set, as lanes.cpp is, and
-// under the same rules.
+// its derivatives, and sums of outer products. Compiled once per instruction set, as lanes.cpp is,
+// and under the same rules.
 //
 // Design. With l the losses of a row's labels (0 at its own), c its centre and w the width, the
-// smoothed loss is the largest p.l - w/2 |p - c|^2 over the unit simplex. Its maximiser is the point
-// of the simplex nearest to z = c + l/w, p = (z - level)_+: Newton's steps on the level from below
-// end after a few, when the labels above it stay the same.
+// smoothed loss is the largest p.l - w/2 |p - c|^2 over the unit simplex. Its maximiser is the
+// point of the simplex nearest to z = c + l/w, p = (z - level)_+: Newton's steps on the level from
+// below end after a few, when the labels above it stay the same.
 #include "lanes.hpp"
 #include "vectors.hpp"
 
@@ -92,8 +92,8 @@ double slope_with(const SmoothRows<T>& rows) {
     const Projected<T> found = project<T, N>(rows, i, 1 / rows.width);
     const Vec<T, N> floor = all<N>(found.level);
     for (i64 r = 0; r < rows.lanes; r += N)
-      slope += rows.cap[i] * (larger(load<N>(rows.work + rows.lanes + r) - floor, Vec<T, N>{}) *
-                              load<N>(t + r));
+      slope += rows.cap[i] *
+               (larger(load<N>(rows.work + rows.lanes + r) - floor, Vec<T, N>{}) * load<N>(t + r));
     sum -= static_cast<double>(rows.cap[i] * t[rows.y[i]]);
   }
   return sum + static_cast<double>(sum_of<T, N>(slope));

@@ -1,6 +1,6 @@
-// Vectors of numbers as wide as the instruction set has them, for the files that are compiled once per
-// instruction set: all of it has internal linkage, so that no copy for AVX-512 can be handed by the
-// linker to code that runs on a machine without it.
+// Vectors of numbers as wide as the instruction set has them, for the files that are compiled once
+// per instruction set: all of it has internal linkage, so that no copy for AVX-512 can be handed by
+// the linker to code that runs on a machine without it.
 #pragma once
 
 #include <cstdint>

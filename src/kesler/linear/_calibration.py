@@ -44,9 +44,7 @@ class Calibration:
         return shares
 
 
-def calibrate(
-    problem: Problem, solution: Solution, parts: float, solve: Solve
-) -> Calibration:
+def calibrate(problem: Problem, solution: Solution, parts: float, solve: Solve) -> Calibration:
     """The temperature at which held-out scores are most likely.
 
     `parts` is a number of parts, each left out once, or the share of examples left out once. What

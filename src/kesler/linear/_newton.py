@@ -25,19 +25,17 @@ from kesler.linear._sorter import aligned_zeros, as_rows
 Table = npt.NDArray[np.float64]
 
 DIRECT = 1500  # unknowns up to which the Hessian is factored
-_FIRST, _WARM, _LEAST = 0.5, 0.25, 0.05  # widths
-_SHRINK = 0.5
-_REACH = 1.5  # difference of losses beyond which a row is left out, at first
+_SHRINK, _LEAST = 0.5, 0.01  # of the width after each round; the last width
+_REACH = 1.2  # difference of losses beyond which a row is left out, at first
 _STEPS = 30  # of Newton's method, for one width and one set of centres
-import os
-SL=eval(os.environ.get("SL","(1.0,0.3)"))
-_SHRINK,_LEAST=eval(os.environ.get("SH","(0.5,0.05)"))
-STG=eval(os.environ.get("STG","{16:(1.,.5),4:(1.,.5),1:(.5,1.5,1.5)}"))
-_SLACK = 0.3  # of what smoothing costs a step must promise
+_WARM = 0.1  # width to begin with from dual variables
+_ENOUGH = 0.1  # of what smoothing costs a step of the first rounds must promise
 _SHORT = 0.05  # a step of this part of Newton's own tells of rows that are far out
-_ROUNDS = 4  # certificates, or short steps, that bring nothing, until it is given up
-_PAIRS = int(os.environ.get("PAIRS","100000"))  # of carriers, beyond which rows are sampled for the Hessian
-_SAMPLE = 2000  # rows for the preconditioner
+_ROUNDS = 4  # certificates that bring nothing, until it is the precision that ends it
+_PAIRS = 20_000  # pairs of carriers, beyond which rows are sampled for the Hessian
+_SAMPLE = 2_000  # rows for the preconditioner
+# One row of so many stands for all, at these widths; the last width is the first of all rows.
+_STAGES = {16: (1.0, 0.5), 4: (0.5, 0.3), 1: (0.3,)}
 
 
 class Newton:
@@ -126,13 +124,13 @@ class Newton:
             if n // part >= 8 * self._k:
                 self._pick(np.sort(order[: n // part]))
                 self._split(math.inf)
-                for width in STG[part]:
+                for width in _STAGES[part]:
                     self._minimise(width, rough=True)
         self._pick(np.arange(n))
-        self._split(STG[1][1])
-        self._width = STG[1][0]
+        self._split(_REACH)
+        self._width = _STAGES[1][0]
         self._minimise(self._width, rough=True)
-        self._recentre(STG[1][2])
+        self._recentre(_REACH)
 
     def _round(self) -> None:
         self._width = max(self._width * _SHRINK, _LEAST)
@@ -162,9 +160,8 @@ class Newton:
 
     def _pick(self, rows: npt.NDArray[np.int64]) -> None:
         problem = self._problem
-        cap = np.full(rows.size, problem.C) if problem.weight is None else (
-            problem.C * problem.weight[rows]
-        )
+        weight = np.ones(rows.size) if problem.weight is None else problem.weight[rows]
+        cap = problem.C * weight
         if rows.size < problem.n:
             cap *= problem.n / rows.size
         self._core.pick(rows, cap.astype(problem.X.dtype))
@@ -202,11 +199,11 @@ class Newton:
             off = float(np.vdot(gradient, gradient)) / 2
             self._dual = linear - float(np.vdot(self._V, self._V)) / 2
             room = self._target * max(self._dual, 0.0) - self._smoothing
-            if not rough and off <= max(SL[0] * self._smoothing, room / 2):
+            if not rough and off <= max(self._smoothing, room / 2):
                 break
             step = self._solve(width, gradient)
             decrement = float(np.vdot(gradient, step)) / 2
-            if rough and decrement < SL[1] * self._smoothing:
+            if rough and decrement < _ENOUGH * self._smoothing:
                 break
             self._direction[...] = -step
             self._core.aim(self._direction)

@@ -286,9 +286,7 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
         values = self._masses.values.astype(problem.X.dtype, copy=False)
         return self._masses._replace(values=values), problem.C / self._fitted_C
 
-    def _keep(
-        self, problem: Problem, target: Target, solution: Solution, outcome: Outcome
-    ) -> None:
+    def _keep(self, problem: Problem, target: Target, solution: Solution, outcome: Outcome) -> None:
         constraints = target.constraints
         self._table = Sorter(
             solution.table, constraints.n_labels, problem.intercept, constraints.calibrated
