@@ -163,6 +163,16 @@ class Reduced {
   static constexpr T kTiny = 4 * std::numeric_limits<T>::epsilon();
   static constexpr T kInfinity = std::numeric_limits<T>::infinity();
 
+  // Masses that should add up to their cap do so up to rounding.
+  static bool full(T total, T most) { return total >= most * (1 - 16 * kTiny); }
+
+  // How far the largest gradient of a mass that may grow lies above the least of one that may fall,
+  // where what is left of the cap, whose gradient is 0, is a mass too.
+  static T violation(T most, T least, T total, T cap) {
+    most = std::max(most, T(0));
+    return most - (full(total, cap) ? least : std::min(least, T(0)));
+  }
+
   // ---- stars ----------------------------------------------------------------------------------
 
   struct Curves {
@@ -297,11 +307,9 @@ class Reduced {
       lose(lost);
       linear -= static_cast<double>(bent) * per;
     } else {
-      if (total < c.most) most = std::max(most, T(0));
-      if (total > 0 && total < c.most) least = std::min(least, T(0));
-      seen_.violation = std::max(least < kInfinity ? most - least : most, T(0));
+      seen_.violation = violation(most, least, total, c.most);
       lose(squares ? worst * worst : worst);
-      inside = kept > 1 || (kept == 1 && total + change < c.most);
+      inside = kept > 1 || (kept == 1 && !full(total + change, c.most));
       if (squares) linear -= static_cast<double>(change * (2 * total + change)) * per;
     }
     seen_.settled = moves_.empty() && !inside && seen_.violation <= 0;
@@ -408,11 +416,9 @@ class Reduced {
       seen_.violation = std::max(most, T(0));
       lose(lost);
     } else {
-      if (total < c.most) most = std::max(most, T(0));
-      if (total > 0 && total < c.most) least = std::min(least, T(0));
-      seen_.violation = std::max(least < kInfinity ? most - least : most, T(0));
+      seen_.violation = violation(most, least, total, c.most);
       lose(squares ? worst * worst : worst);
-      inside = kept > 1 || (kept == 1 && total + change < c.most);
+      inside = kept > 1 || (kept == 1 && !full(total + change, c.most));
       if (squares) linear -= quarter(total + change, total);
     }
     seen_.settled = moves_.empty() && !inside && seen_.violation <= 0;
@@ -464,11 +470,9 @@ class Reduced {
     }
     // Gradients by side: a pair's is 1 + its two halves - rho * total.
     const T worst = std::max(1 + high - low, T(0));
-    T most = 1 + most_over + most_under - c.rho * total;
-    T least = 1 + least_over + least_under - c.rho * total;
-    if (total < c.most) most = std::max(most, T(0));
-    if (total > 0 && total < c.most) least = std::min(least, T(0));
-    seen_.violation = std::max(total > 0 ? most - least : most, T(0));
+    const T most = 1 + most_over + most_under - c.rho * total;
+    const T least = 1 + least_over + least_under - c.rho * total;
+    seen_.violation = violation(most, least, total, c.most);
     lose(problem_.squares() ? worst * worst : worst);
     // No side's level lies below these.
     const T floor_over = std::max(top_over - A_ * c.most, -1 - top_under);
@@ -517,7 +521,7 @@ class Reduced {
         old = 0;
       }
     }
-    const bool inside = flat_.size() > 2 || (flat_.size() == 2 && now_total < c.most);
+    const bool inside = flat_.size() > 2 || (flat_.size() == 2 && !full(now_total, c.most));
     seen_.settled = moves_.empty() && !inside && seen_.violation <= 0;
     if (moves_.empty()) return;
     totals.linear += static_cast<double>(now_total - total);
@@ -526,8 +530,7 @@ class Reduced {
     write(i, flat_);
   }
 
-  // ---- any pairs
-  // ----------------------------------------------------------------------------------
+  // ---- any pairs --------------------------------------------------------------------------------
 
   struct Pair {
     std::int32_t over, under;
@@ -604,9 +607,8 @@ class Reduced {
     const std::size_t nobody = list_.size();
     const std::size_t steps = std::min<std::size_t>(4 * list_.size(), 100);
     for (std::size_t step = 0; step <= steps; ++step) {
-      const bool room = total_ < cap_ * (1 - kTiny);
       std::size_t up = nobody, down = nobody;
-      T most = room ? T(0) : -kInfinity, least = room && total_ > 0 ? T(0) : kInfinity;
+      T most = 0, least = full(total_, cap_) ? kInfinity : T(0);
       for (std::size_t p = 0; p < list_.size(); ++p) {
         const T g = hinge(list_[p]);
         if (g > most) {
@@ -618,7 +620,7 @@ class Reduced {
           down = p;
         }
       }
-      const T wrong = std::max(least < kInfinity ? most - least : most, T(0));
+      const T wrong = most - least;
       if (step == 0) seen_.violation = wrong;
       if (step == steps || up == down || !(wrong > T(0.05) * seen_.violation)) return;
       const T gain = up == nobody ? T(0) : hinge(list_[up]);
@@ -671,7 +673,7 @@ class Reduced {
       touch(pair.under, -step);
     }
     if (!sums && !squares)
-      inside = flat_.size() > 1 || (flat_.size() == 1 && total_ < cap_ * (1 - kTiny));
+      inside = flat_.size() > 1 || (flat_.size() == 1 && !full(total_, cap_));
     seen_.settled = !moved && !inside && seen_.violation <= 0;
     if (!moved) return;
     if (!sums && squares) linear -= quarter(total_, total);
@@ -693,8 +695,7 @@ class Reduced {
     write(i, flat_);
   }
 
-  // ---- what all shapes share
-  // ------------------------------------------------------------------------
+  // ---- what all shapes share --------------------------------------------------------------------
 
   void write(std::int64_t i, const std::vector<Dual<T>>& duals) {
     Dual<T>* to = duals_.rewrite(i, static_cast<std::int32_t>(duals.size()), arena_);
