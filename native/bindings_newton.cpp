@@ -100,9 +100,12 @@ class NewtonHandle {
     newton_->product(width, p.data(), out.data());
   }
 
-  nb::tuple carrying() const {
-    auto [rows, sum] = newton_->carrying();
-    return nb::make_tuple(to_array(std::move(rows)), sum);
+  nb::tuple carrying(std::int32_t label) const {
+    if (label < 0 || label >= newton_->n_labels()) throw std::invalid_argument("no such label");
+    std::vector<std::int64_t> rows;
+    std::vector<T> counts;
+    newton_->carrying(label, rows, counts);
+    return nb::make_tuple(to_array(std::move(rows)), to_array(std::move(counts)));
   }
 
   void aim(ReadArray<T> p) {
@@ -160,7 +163,7 @@ void bind_typed(nb::module_& m, const char* name) {
            nb::arg("out").noconvert())
       .def("product", &Handle::product, nb::arg("width"), nb::arg("table").noconvert(),
            nb::arg("out").noconvert())
-      .def("carrying", &Handle::carrying)
+      .def("carrying", &Handle::carrying, nb::arg("label"))
       .def("aim", &Handle::aim, nb::arg("table").noconvert())
       .def("slope", &Handle::slope, nb::arg("step"), nb::arg("width"))
       .def("move", &Handle::move, nb::arg("step"))

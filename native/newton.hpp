@@ -52,7 +52,7 @@ class Newton {
   // Centres from masses over caps, instead: those of picked row i are indptr[i]..indptr[i + 1].
   void place(const std::int64_t* indptr, const std::int32_t* labels, const T* values) {
     for (std::size_t i = 0; i < picked_.size(); ++i) {
-      if (indptr[i] == indptr[i + 1]) continue;
+      if (indptr[i] == indptr[i + 1] || !(cap_[i] > 0)) continue;
       near_.push_back(static_cast<std::uint32_t>(i));
       const std::size_t at = centre_.size();
       centre_.resize(at + static_cast<std::size_t>(lanes_), T(0));
@@ -349,16 +349,17 @@ class Newton {
       for (std::size_t p2 = 0; p2 < table.size(); ++p2) out[p2] += table[p2];
   }
 
-  // The picked rows of those with two carriers or more, and the sum over them of (carriers - 1)
-  // cap.
-  std::pair<std::vector<std::int64_t>, double> carrying() const {
-    std::pair<std::vector<std::int64_t>, double> found{{}, 0.0};
+  // The rows on which a label carries mass beside others, and what each counts in the label's own
+  // block of H times the width: its cap times 1 - 1 / carriers.
+  void carrying(std::int32_t label, std::vector<std::int64_t>& rows, std::vector<T>& counts) const {
     for (std::size_t i = 0; i < near_.size(); ++i) {
-      if (carriers_[i] < 2) continue;
-      found.first.push_back(picked_[near_[i]]);
-      found.second += static_cast<double>(near_cap_[i]) * (carriers_[i] - 1);
+      const std::int32_t carriers = carriers_[i];
+      if (carriers < 2 || !(pi_[i * static_cast<std::size_t>(lanes_) +
+                                static_cast<std::size_t>(label)] > 0))
+        continue;
+      rows.push_back(picked_[near_[i]]);
+      counts.push_back(near_cap_[i] * (1 - 1 / static_cast<T>(carriers)));
     }
-    return found;
   }
 
   // Scores of the near rows in the direction p.

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from kesler import _core
 from kesler._driver import Sweep
@@ -27,15 +27,16 @@ Table = npt.NDArray[np.float64]
 DIRECT = 1500  # unknowns up to which the Hessian is factored
 _SHRINK, _LEAST = 0.5, 0.01  # of the width after each round; the last width
 _REACH = 1.2  # difference of losses beyond which a row is left out, at first
-_STEPS = 30  # of Newton's method, for one width and one set of centres
+_STEPS = 12  # of Newton's method, for one width and one set of centres
 _WARM = 0.1  # width to begin with from dual variables
 _ENOUGH = 0.1  # of what smoothing costs a step of the first rounds must promise
 _SHORT = 0.05  # a step of this part of Newton's own tells of rows that are far out
 _ROUNDS = 4  # certificates that bring nothing, until it is the precision that ends it
 _PAIRS = 20_000  # pairs of carriers, beyond which rows are sampled for the Hessian
-_SAMPLE = 2_000  # rows for the preconditioner
+_SAMPLE = 800  # rows for a block of the preconditioner
+_CONJUGATES, _PRECISE = 20, 0.3  # steps of conjugate gradients, what they leave of the gradient
 # One row of so many stands for all, at these widths; the last width is the first of all rows.
-_STAGES = {16: (1.0, 0.5), 4: (0.5, 0.3), 1: (0.3,)}
+_STAGES = {16: 1.0, 4: 0.5, 1: 0.3}
 
 
 class Newton:
@@ -69,8 +70,9 @@ class Newton:
         self._best_gap = math.inf
         self._kept: tuple[float, Table] = (math.inf, self._W)
         self._certified: Certified | None = None
+        self._report: Callable[[int], None] | None = None
         self.steps = 0
-        self.short = 0
+        self.short = False  # whether the last step was
         if start is not None:
             self._place(Masses(start.indptr, start.keys, start.values * factor))
 
@@ -85,6 +87,7 @@ class Newton:
 
     def sweep(self, report: Callable[[int], None] | None) -> Sweep:
         self._certified = None
+        self._report = report
         if self._width == 0:
             self._begin()
         else:
@@ -124,11 +127,10 @@ class Newton:
             if n // part >= 8 * self._k:
                 self._pick(np.sort(order[: n // part]))
                 self._split(math.inf)
-                for width in _STAGES[part]:
-                    self._minimise(width, rough=True)
+                self._minimise(_STAGES[part], rough=True)
         self._pick(np.arange(n))
         self._split(_REACH)
-        self._width = _STAGES[1][0]
+        self._width = _STAGES[1]
         self._minimise(self._width, rough=True)
         self._recentre(_REACH)
 
@@ -182,15 +184,17 @@ class Newton:
         self._split(math.inf)
         self._width = _WARM / _SHRINK
 
-    # --- one smooth problem -------------------------------------------------------------------------
+    # --- one smooth problem -----------------------------------------------------------------------
 
     def _minimise(self, width: float, rough: bool = False) -> None:
         """Newton's steps, until one promises less than smoothing costs.
 
         Where smoothing costs little enough for the tolerance, until the dual is as near too.
         """
-        self._factor: Any = None
-        for _ in range(_STEPS):
+        self._inverses: list[npt.NDArray[np.float32]] | None = None
+        for step_number in range(_STEPS):
+            if self._report is not None:
+                self._report(self._problem.n * step_number // _STEPS)
             _, reached, worst = self._core.smooth(width)
             linear = self._core.gradient(self._V)
             self._V += self._linear
@@ -203,12 +207,12 @@ class Newton:
                 break
             step = self._solve(width, gradient)
             decrement = float(np.vdot(gradient, step)) / 2
-            if rough and decrement < _ENOUGH * self._smoothing:
+            if (rough or room < 0) and decrement < _ENOUGH * self._smoothing:
                 break
             self._direction[...] = -step
             self._core.aim(self._direction)
             by = self._search(width, step, decrement)
-            self.short = self.short + 1 if by < _SHORT else 0
+            self.short = by < _SHORT
             self._core.move(by)
             self._W -= by * step
             self.steps += 1
@@ -255,17 +259,17 @@ class Newton:
         return step
 
     def _solve_by_conjugates(self, width: float, gradient: Table) -> Table:
-        """Conjugate gradients, preconditioned by one matrix for all labels."""
-        if self._factor is None:
-            self._factor = self._preconditioner(width)
+        """Conjugate gradients, preconditioned by the inverse of every label's own block."""
+        if self._inverses is None:
+            self._inverses = self._own_inverses(width)
         step = np.zeros_like(gradient)
         rest = gradient.copy()
         ready = self._preconditioned(rest)
         way = ready.copy()
         product = np.empty_like(gradient)
         size = float(np.vdot(rest, ready))
-        enough = 0.3**2 * size
-        for _ in range(20):
+        enough = _PRECISE**2 * size
+        for _ in range(_CONJUGATES):
             self._direction[...] = way
             self._core.product(width, self._direction, product)
             product += way
@@ -280,25 +284,34 @@ class Newton:
             way += ready
         return step
 
-    def _preconditioner(self, width: float) -> Any:
-        rows, total = self._core.carrying()
-        d = self._problem.X.shape[1]
-        matrix = np.zeros((self._W.shape[0],) * 2, dtype=np.float32)
-        if rows.size:
-            sample = rows[:: max(1, rows.size // _SAMPLE)]
-            X = self._problem.X[sample].astype(np.float32, copy=False)
-            scale = total / (width * self._k * sample.size)
-            matrix[:d, :d] = X.T @ X
-            if self._problem.intercept:
-                matrix[d, :d] = matrix[:d, d] = X.sum(axis=0)
-                matrix[d, d] = sample.size
-            matrix *= scale
-        matrix.flat[:: matrix.shape[0] + 1] += 1
-        factor, info = lapack.spotrf(matrix.T, lower=0, clean=0, overwrite_a=1)
-        if info != 0:
-            raise FloatingPointError("the preconditioner is not positive definite")
-        return factor
+    def _own_inverses(self, width: float) -> list[npt.NDArray[np.float32]]:
+        """Of every label the inverse of its own block of the Hessian, from a sample of the rows."""
+        X, d = self._problem.X, self._problem.X.shape[1]
+        size = self._W.shape[0]
+        inverses = []
+        for label in range(self._k):
+            rows, counts = self._core.carrying(label)
+            block = np.zeros((size, size), dtype=np.float32, order="F")
+            if rows.size and counts.any():
+                every = max(1, rows.size // _SAMPLE)
+                scale = np.sqrt(counts[::every] * (counts.sum() / counts[::every].sum() / width))
+                part = np.ones((scale.size, size), dtype=np.float32)
+                part[:, :d] = X[rows[::every]]
+                part *= scale[:, None].astype(np.float32)
+                block = blas.ssyrk(1.0, part.T, lower=1)
+            block.T.flat[:: size + 1] += 1
+            factor, failed = lapack.spotrf(block, lower=1, clean=0, overwrite_a=1)
+            inverse, wrong = lapack.spotri(factor, lower=1, overwrite_c=1)
+            if failed or wrong:
+                raise FloatingPointError("the preconditioner is not positive definite")
+            inverses.append(inverse)
+        return inverses
 
     def _preconditioned(self, table: Table) -> Table:
-        found, _ = lapack.spotrs(self._factor, table.astype(np.float32), lower=0)
-        return np.ascontiguousarray(found, dtype=np.float64)
+        narrow = np.ascontiguousarray(table[:, : self._k].T, dtype=np.float32)
+        found = np.zeros_like(table)
+        for label, inverse in enumerate(self._inverses):
+            found[:, label] = blas.ssymv(1.0, inverse, narrow[label], lower=1)
+        # Directions add up to nothing over the labels, as gradients do.
+        found[:, : self._k] -= found[:, : self._k].mean(axis=1, keepdims=True)
+        return found

@@ -6,14 +6,35 @@ go on where one stopped.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
-from kesler._driver import Outcome, run
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
+
+from kesler._driver import Outcome, Step, Sweep, run
 from kesler.linear._dual import DualSweeps
 from kesler.linear._machine import Masses, Problem, Solution
 from kesler.linear._newton import Newton
 
 SOLVERS = ("auto", "dual", "newton")
+
+_FEW = 1000  # examples of which sweeps make short work
+_IDLE, _SHORT_IDLE = 8, 3  # rounds in which the gap hardly falls, until sweeps take over; the
+# second where Newton's steps have next to no length
+
+
+class Solver(Step, Protocol):
+    """An algorithm that ends in a solution."""
+
+    def solution(self) -> Solution:
+        """Where it stands, certified."""
+
+    @property
+    def note(self) -> str:
+        """What was done, in words."""
 
 
 def solve(
@@ -32,8 +53,79 @@ def solve(
 
     `start` are dual variables to begin with, feasible after they are multiplied by `factor`.
     """
-    step = (Newton if solver == "newton" else DualSweeps)(problem, tol, start, factor)
-    outcome = run(
-        step, max_iter=max_iter, tol=tol, time_budget=time_budget, verbose=verbose, label=label
-    )
-    return step.solution(), replace(outcome, note=step.note)
+    why_not = _unfit_for_newton(problem)
+    if solver == "newton" and why_not:
+        raise ValueError(f"solver='newton' {why_not}; use solver='dual' or 'auto'")
+    step: Solver
+    if solver == "newton":
+        step = Newton(problem, tol, start, factor)
+    elif solver == "auto" and not why_not and _suits_newton(problem):
+        step = _NewtonThenDual(problem, tol, start, factor)
+    else:
+        step = DualSweeps(problem, tol, start, factor)
+    with threadpool_limits(problem.n_threads, user_api="blas"):
+        outcome = run(
+            step, max_iter=max_iter, tol=tol, time_budget=time_budget, verbose=verbose, label=label
+        )
+        return step.solution(), replace(outcome, note=step.note)
+
+
+def _unfit_for_newton(problem: Problem) -> str:
+    """Why Newton's method cannot solve the problem, or an empty string."""
+    if (problem.aggregate, problem.loss) != ("max", "hinge"):
+        return "is for aggregate='max' with loss='hinge'"
+    if problem.constraints.kind != "classes" or problem.constraints.n_labels < 2:
+        return "is for two classes or more, not for other orders"
+    if sp.issparse(problem.X):
+        return "is for dense X"
+    if problem.X.shape[1] + problem.intercept == 0:
+        return "needs a feature or an intercept"
+    return ""
+
+
+def _suits_newton(problem: Problem) -> bool:
+    """Whether there are examples enough for each weight, so that second-order steps pay."""
+    n, d = problem.X.shape
+    weights = problem.constraints.n_labels * (d + problem.intercept)
+    return n >= max(_FEW, 2 * weights)
+
+
+class _NewtonThenDual:
+    """Newton's method, until it makes no headway; then sweeps from where it stopped."""
+
+    def __init__(self, problem: Problem, tol: float, start: Masses | None, factor: float) -> None:
+        self._problem, self._tol = problem, tol
+        self._newton = Newton(problem, tol, start, factor)
+        self._step: Solver = self._newton
+        self._best = math.inf
+        self._idle = 0
+        self._turned = ""
+
+    @property
+    def sweep_size(self) -> int:
+        return self._problem.n
+
+    @property
+    def note(self) -> str:
+        return self._turned + self._step.note
+
+    def solution(self) -> Solution:
+        return self._step.solution()
+
+    def sweep(self, report: Callable[[int], None] | None) -> Sweep:
+        if self._step is self._newton:
+            sweep = self._newton.sweep(report)
+            if sweep.value <= self._tol:
+                return sweep
+            self._idle = 0 if sweep.value < 0.7 * self._best else self._idle + 1
+            self._best = min(self._best, sweep.value)
+            most = _SHORT_IDLE if self._newton.short else _IDLE
+            if self._idle < most and not sweep.finished:
+                return sweep
+            self._turn_to_sweeps()
+            return sweep._replace(finished="")
+        return self._step.sweep(report)
+
+    def _turn_to_sweeps(self) -> None:
+        self._turned = f"{self._newton.note}, with little headway; then "
+        self._step = DualSweeps(self._problem, self._tol, self._newton.solution().masses)
