@@ -145,7 +145,8 @@ class Newton:
 
     def _norm2(self, X: Any) -> float:
         rows = X[:: max(1, X.shape[0] // 1000)]
-        return float(np.einsum("ij,ij->", rows, rows, dtype=np.float64)) / rows.shape[0] + 1
+        total = float(np.einsum("ij,ij->", rows, rows, dtype=np.float64))
+        return total / rows.shape[0] + 1
 
     def _recentre(self, reach: float) -> None:
         """Centres move, and all rows are looked at."""
@@ -191,7 +192,7 @@ class Newton:
 
         Where smoothing costs little enough for the tolerance, until the dual is as near too.
         """
-        self._inverses: list[npt.NDArray[np.float32]] | None = None
+        self._inverses: list[npt.NDArray[np.float32]] = []
         for step_number in range(_STEPS):
             if self._report is not None:
                 self._report(self._problem.n * step_number // _STEPS)
@@ -260,7 +261,7 @@ class Newton:
 
     def _solve_by_conjugates(self, width: float, gradient: Table) -> Table:
         """Conjugate gradients, preconditioned by the inverse of every label's own block."""
-        if self._inverses is None:
+        if not self._inverses:
             self._inverses = self._own_inverses(width)
         step = np.zeros_like(gradient)
         rest = gradient.copy()

@@ -6,13 +6,14 @@ go on where one stopped.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from kesler._driver import Outcome, Step, Sweep, run
 from kesler.linear._dual import DualSweeps
@@ -63,11 +64,17 @@ def solve(
         step = _NewtonThenDual(problem, tol, start, factor)
     else:
         step = DualSweeps(problem, tol, start, factor)
-    with threadpool_limits(problem.n_threads, user_api="blas"):
+    with _libraries().limit(limits=problem.n_threads, user_api="blas"):
         outcome = run(
             step, max_iter=max_iter, tol=tol, time_budget=time_budget, verbose=verbose, label=label
         )
         return step.solution(), replace(outcome, note=step.note)
+
+
+@functools.cache
+def _libraries() -> Any:
+    """The BLAS whose threads are limited; to look for it takes longer than a small fit."""
+    return ThreadpoolController()
 
 
 def _unfit_for_newton(problem: Problem) -> str:
@@ -87,7 +94,7 @@ def _suits_newton(problem: Problem) -> bool:
     """Whether there are examples enough for each weight, so that second-order steps pay."""
     n, d = problem.X.shape
     weights = problem.constraints.n_labels * (d + problem.intercept)
-    return n >= max(_FEW, 2 * weights)
+    return bool(n >= max(_FEW, 2 * weights))
 
 
 class _NewtonThenDual:
