@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 from kesler._driver import Outcome, Step, Sweep, run
 from kesler.linear._dual import DualSweeps
-from kesler.linear._machine import Masses, Problem, Solution
+from kesler.linear._machine import BeyondRangeError, Masses, Problem, Solution
 from kesler.linear._newton import Newton
 
 SOLVERS = ("auto", "dual", "newton")
@@ -121,7 +121,11 @@ class _NewtonThenDual:
 
     def sweep(self, report: Callable[[int], None] | None) -> Sweep:
         if self._step is self._newton:
-            sweep = self._newton.sweep(report)
+            try:
+                sweep = self._newton.sweep(report)
+            except BeyondRangeError:
+                self._turn_to_sweeps(None, "overflow")
+                return self._step.sweep(report)
             if sweep.value <= self._tol:
                 return sweep
             self._idle = 0 if sweep.value < 0.7 * self._best else self._idle + 1
@@ -129,10 +133,10 @@ class _NewtonThenDual:
             most = _SHORT_IDLE if self._newton.short else _IDLE
             if self._idle < most and not sweep.finished:
                 return sweep
-            self._turn_to_sweeps()
+            self._turn_to_sweeps(self._newton.solution().masses, "little headway")
             return sweep._replace(finished="")
         return self._step.sweep(report)
 
-    def _turn_to_sweeps(self) -> None:
-        self._turned = f"{self._newton.note}, with little headway; then "
-        self._step = DualSweeps(self._problem, self._tol, self._newton.solution().masses)
+    def _turn_to_sweeps(self, start: Masses | None, why: str) -> None:
+        self._turned = f"{self._newton.note}, with {why}; then "
+        self._step = DualSweeps(self._problem, self._tol, start)
