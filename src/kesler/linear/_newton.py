@@ -28,6 +28,7 @@ DIRECT = 1500  # unknowns up to which the Hessian is factored
 _SHRINK, _LEAST = 0.5, 0.01  # of the width after each round; the last width
 _REACH = 1.2  # difference of losses beyond which a row is left out, at first
 _STEPS = 12  # of Newton's method, for one width and one set of centres
+_INDIRECT = 6  # of them where the Hessian is too large to be factored, as long as that will do
 _WARM = 0.1  # width to begin with from dual variables
 _ENOUGH = 0.1  # of what smoothing costs a step of the first rounds must promise
 _SHORT = 0.05  # a step of this part of Newton's own tells of rows that are far out
@@ -209,9 +210,12 @@ class Newton:
             room = self._target * max(self._dual, 0.0) - self._smoothing
             if not rough and off <= max(self._smoothing, room / 2):
                 break
+            rough = rough or room < 0  # the dual need not be near yet
+            if rough and self._size > DIRECT and step_number == _INDIRECT:
+                break
             step = self._solve(width, gradient)
             decrement = float(np.vdot(gradient, step)) / 2
-            if (rough or room < 0) and decrement < _ENOUGH * self._smoothing:
+            if rough and decrement < _ENOUGH * self._smoothing:
                 break
             self._direction[...] = -step
             self._core.aim(self._direction)
