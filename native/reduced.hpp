@@ -599,14 +599,15 @@ class Reduced {
     }
   }
 
-  // The masses of one example share the cap: what one pair gains another loses, or what was left.
+  // The masses of one example share the cap: what one pair gains another loses, or the part of the
+  // cap that nobody has, which may always grow.
   void exchange() {
     const std::size_t nobody = list_.size();
     const std::size_t steps = std::min<std::size_t>(4 * list_.size(), 100);
     for (std::size_t step = 0; step <= steps; ++step) {
       const bool room = total_ < cap_ * (1 - kTiny);
       std::size_t up = nobody, down = nobody;
-      T most = room ? T(0) : -kInfinity, least = room && total_ > 0 ? T(0) : kInfinity;
+      T most = 0, least = room && total_ > 0 ? T(0) : kInfinity;
       for (std::size_t p = 0; p < list_.size(); ++p) {
         const T g = hinge(list_[p]);
         if (g > most) {
