@@ -15,7 +15,7 @@ from kesler._driver import Sweep
 from kesler.linear._machine import Certified, Masses, Problem, Solution
 
 _VISITS = 4  # of a round, in numbers of examples
-_STALLED = 4  # certificates that bring nothing, until it is the precision that ends it
+_STALLED = 4  # certificates in a row that bring nothing: it is the precision that ends it
 
 
 class DualSweeps:
@@ -34,6 +34,7 @@ class DualSweeps:
         self._trust = 1.0  # estimated gaps are asked to be this much below the tolerance
         self._stalled = 0
         self._best = np.inf
+        self._best_dual = -np.inf
         self._certified: Certified | None = None
         self.visits = 0
         self.epochs = 0
@@ -56,13 +57,25 @@ class DualSweeps:
             certified = self._certify()
             if certified.gap > self._tol:
                 self._trust *= min(0.9, max(0.1, estimate / certified.gap))
-                if certified.gap > 0.95 * self._best:
+                if self._brought_something(certified):
+                    self._stalled = 0
+                else:
                     self._stalled += 1
-                self._best = min(self._best, certified.gap)
                 if self._stalled >= _STALLED:
                     return Sweep(certified.gap, "precision")
             return Sweep(certified.gap)
-        return Sweep(estimate)
+        # Only the certificate may end the loop.
+        return Sweep(max(estimate / self._trust, float(np.nextafter(self._tol, np.inf))))
+
+    def _brought_something(self, certified: Certified) -> bool:
+        """Whether the gap fell, or the dual rose: the gap alone goes up and down on its way."""
+        rise = certified.dual - self._best_dual
+        better = certified.gap < 0.95 * self._best or not (
+            rise < 0.01 * (certified.primal - certified.dual)
+        )
+        self._best = min(self._best, certified.gap)
+        self._best_dual = max(self._best_dual, certified.dual)
+        return better
 
     def solution(self) -> Solution:
         """Where the sweeps stand, certified."""
