@@ -11,7 +11,7 @@ from machines import AGGREGATES, CELLS, KINDS, LOSSES, blobs, cell, certified, f
 
 from kesler import Constraints, ConstraintSVC, _core
 
-TOL = {np.float32: 1e-4, np.float64: 1e-7}
+TOL = {np.float32: 1e-4, np.float64: 1e-6}
 FORMS = {"dense": np.asarray, "csr": sp.csr_matrix}
 
 

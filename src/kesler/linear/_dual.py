@@ -15,6 +15,7 @@ from kesler._driver import Sweep
 from kesler.linear._machine import Certified, Masses, Problem, Solution
 
 _VISITS = 4  # of a round, in numbers of examples
+_NEAR, _UNSEEN = 10, 10  # at an estimate of so many tolerances, rounds without a certificate
 _STALLED = 4  # certificates in a row that bring nothing: it is the precision that ends it
 
 
@@ -32,6 +33,7 @@ class DualSweeps:
         if self._solver.overflow() >= 0:
             raise problem.too_large(self._solver.overflow())
         self._trust = 1.0  # estimated gaps are asked to be this much below the tolerance
+        self._unseen = 0
         self._stalled = 0
         self._best = np.inf
         self._best_dual = -np.inf
@@ -53,14 +55,13 @@ class DualSweeps:
         target = self._tol * self._trust
         primal, dual = self._round(target, _VISITS * self._problem.n, report)
         estimate = (primal - dual) / primal if primal > 0 else 0.0
-        if not estimate > target:
+        self._unseen += 1
+        near = estimate <= _NEAR * self._tol and self._unseen >= _UNSEEN
+        if not estimate > target or near:
             certified = self._certify()
             if certified.gap > self._tol:
-                self._trust *= min(0.9, max(0.1, estimate / certified.gap))
-                if self._brought_something(certified):
-                    self._stalled = 0
-                else:
-                    self._stalled += 1
+                self._trust = min(0.9, max(0.1, estimate / certified.gap))
+                self._stalled = 0 if self._brought_something(certified) else self._stalled + 1
                 if self._stalled >= _STALLED:
                     return Sweep(certified.gap, "precision")
             return Sweep(certified.gap)
@@ -68,11 +69,10 @@ class DualSweeps:
         return Sweep(max(estimate / self._trust, float(np.nextafter(self._tol, np.inf))))
 
     def _brought_something(self, certified: Certified) -> bool:
-        """Whether the gap fell, or the dual rose: the gap alone goes up and down on its way."""
+        """Whether the gap fell, which goes up and down on its way, or the dual rose at all."""
         rise = certified.dual - self._best_dual
-        better = certified.gap < 0.95 * self._best or not (
-            rise < 0.01 * (certified.primal - certified.dual)
-        )
+        least = float(np.finfo(self._table.dtype).eps) * abs(certified.dual)
+        better = certified.gap < 0.95 * self._best or rise > least
         self._best = min(self._best, certified.gap)
         self._best_dual = max(self._best_dual, certified.dual)
         return better
@@ -108,6 +108,7 @@ class DualSweeps:
         return primal, dual
 
     def _certify(self) -> Certified:
+        self._unseen = 0
         self._certified = Certified(*self._solver.certify(True))
         if not np.isfinite(self._certified.primal):
             raise ValueError(
