@@ -230,5 +230,5 @@ def stops_short():
 
 def fit(X, y, weight=None, **settings):
     """A machine fitted to a small tolerance, in the same order every time."""
-    settings = {"tol": 1e-6, "random_state": 0} | settings
+    settings = {"tol": 1e-6, "max_iter": 100_000, "random_state": 0} | settings
     return ConstraintSVC(**settings).fit(X, y, sample_weight=weight)
