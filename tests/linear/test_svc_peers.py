@@ -52,7 +52,7 @@ def test_crammer_and_singer_by_liblinear(make, C):
 @pytest.mark.parametrize("name", ["vehicle", "vowel", "glass", "page-blocks"])
 def test_on_data_of_the_papers(data_dir, name):
     data = load(name, source=data_dir)
-    X, y = StandardScaler().fit_transform(data.X), data.y
+    X, y = StandardScaler().fit_transform(data.data), data.target
     peer = by_liblinear(X, y, 1.0, tol=1e-4)
     for dtype in (np.float32, np.float64):
         for solver in ("dual", "newton"):
@@ -61,7 +61,7 @@ def test_on_data_of_the_papers(data_dir, name):
 
 def test_on_text(data_dir):
     data = load("20news", source=data_dir)
-    X, y = normalize(data.X[:3000]), data.y[:3000]
+    X, y = normalize(data.data[:3000]), data.target[:3000]
     peer = by_liblinear(X, y, 1.0, tol=1e-4)
     for dtype in (np.float32, np.float64):
         agree(fit(X.astype(dtype), y, tol=5e-5), peer)
