@@ -115,6 +115,11 @@ class DualSweeps:
                 f"the weights overflow {self._problem.X.dtype}; scale X, for instance with "
                 "sklearn.preprocessing.StandardScaler"
             )
+        if not np.isfinite(self._certified.dual):
+            raise ValueError(
+                f"C={self._problem.C:g} times the weight of an example is too small for "
+                f"{self._problem.X.dtype} at this size of X"
+            )
         return self._certified
 
 
