@@ -15,7 +15,7 @@ from kesler._driver import Sweep
 from kesler.linear._machine import Certified, Masses, Problem, Solution
 
 _VISITS = 4  # of a round, in numbers of examples
-_NEAR, _UNSEEN = 10, 10  # at an estimate of so many tolerances, rounds without a certificate
+_UNSEEN = 10  # rounds without a better estimate or a certificate
 _STALLED = 4  # certificates in a row that bring nothing: it is the precision that ends it
 
 
@@ -33,6 +33,7 @@ class DualSweeps:
         if self._solver.overflow() >= 0:
             raise problem.too_large(self._solver.overflow())
         self._trust = 1.0  # estimated gaps are asked to be this much below the tolerance
+        self._least = np.inf  # of the estimates
         self._unseen = 0
         self._stalled = 0
         self._best = np.inf
@@ -51,13 +52,16 @@ class DualSweeps:
     def sweep(self, report: Callable[[int], None] | None) -> Sweep:
         if self._growth > 1:
             self._begin(report)
+        if self._certified is not None and self._certified.gap <= self._tol:
+            return Sweep(self._certified.gap)  # where it began is good enough
         self._certified = None
         target = self._tol * self._trust
         primal, dual = self._round(target, _VISITS * self._problem.n, report)
         estimate = (primal - dual) / primal if primal > 0 else 0.0
         self._unseen += 1
-        near = estimate <= _NEAR * self._tol and self._unseen >= _UNSEEN
-        if not estimate > target or near:
+        if estimate < 0.95 * self._least:
+            self._least, self._unseen = estimate, 0
+        if not estimate > target or self._unseen >= _UNSEEN:
             certified = self._certify()
             if certified.gap > self._tol:
                 self._trust = min(0.9, max(0.1, estimate / certified.gap))

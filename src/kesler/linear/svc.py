@@ -309,7 +309,7 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} stopped at {outcome.status}={limit} with a relative "
                 f"duality gap of {self.duality_gap_:.3g}, above tol={self.tol}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
     @property
@@ -374,4 +374,5 @@ def _fingerprint(problem: Problem) -> tuple[Any, ...]:
         problem.weight,
     ):
         digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())
-    return problem.n, constraints._form, problem.aggregate, problem.loss, digest.hexdigest()
+    shape = problem.n, constraints.n_labels, constraints._form
+    return *shape, problem.aggregate, problem.loss, digest.hexdigest()
