@@ -44,10 +44,13 @@ def text_like(n=200, d=300, k=5, seed=0):
     """A CSR matrix of few features a row, some of them telling of the class, and the classes."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, k, n)
-    X = sp.random(n, d, 0.03, format="lil", random_state=seed)
-    for i, label in enumerate(y):
-        X[i, rng.integers(label * d // k, (label + 1) * d // k, 4)] = 1.0
-    return sp.csr_matrix(X), y
+    y[:k] = np.arange(k)
+    anywhere = rng.integers(0, d, (n, 6))
+    telling = rng.integers(0, d // k, (n, 3)) + (y * (d // k))[:, None]
+    columns = np.column_stack([anywhere, telling]).ravel()
+    X = sp.csr_matrix((rng.uniform(0.5, 1.5, n * 9), (np.repeat(np.arange(n), 9), columns)), (n, d))
+    X.data = as_float32_can(X.data)
+    return X, y
 
 
 def random_pairs(n, k, rng, margins=False, weights=False):

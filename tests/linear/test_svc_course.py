@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 
+import machines
 import numpy as np
 import pytest
 from machines import CELLS, blobs, certified, fit, stops_short, supervision, text_like
@@ -24,7 +25,7 @@ def test_max_iter_warns_of_the_gap_it_leaves(solver):
     said = str(caught[0].message)
     assert f"max_iter=2 with a relative duality gap of {model.duality_gap_:.3g}" in said
     assert "tol=1e-09" in said
-    assert caught[0].filename.endswith("machines.py")  # where fit was called
+    assert caught[0].filename == machines.__file__  # where fit was called
     assert model.outcome_.status == "max_iter"
     assert model.n_iter_ == model.outcome_.n_iter == len(model.outcome_.history) == 2
     assert model.duality_gap_ > 1e-9
@@ -98,7 +99,7 @@ def test_a_warm_start_where_the_last_fit_ended_has_little_to_do(aggregate, loss)
         model = fit(X, c, aggregate=aggregate, loss=loss, warm_start=True)
         rounds, dual = model.n_iter_, model.dual_objective_
         model.fit(X, c)
-        assert model.n_iter_ <= min(rounds, 2), kind
+        assert model.n_iter_ == 1, (kind, rounds)
         assert model.dual_objective_ >= dual * (1 - 1e-9)
         certified(model, X, c)
 
@@ -156,20 +157,20 @@ def test_class_weight_multiplies_sample_weight():
 
 
 def large(sparse=False):
-    return text_like(n=9000, k=6) if sparse else blobs(n=9000, d=8, k=5, spread=0.5)
+    """More visits than one thread gets."""
+    return text_like(n=6000, k=6) if sparse else blobs(n=6000, d=8, k=5, spread=1.0)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_the_same_bits_every_time(n_jobs, sparse):
     X, y = large(sparse)
+    settings = {"C": 0.1, "tol": 1e-2, "n_jobs": n_jobs}
     for dtype in (np.float32, np.float64):
-        a, b = (
-            fit(X.astype(dtype), y, tol=1e-3, n_jobs=n_jobs, random_state=4) for _ in range(2)
-        )
+        a, b = (fit(X.astype(dtype), y, random_state=4, **settings) for _ in range(2))
         assert identical(a, b)
         assert (a.dual_coef_ != b.dual_coef_).nnz == 0
-    assert not identical(a, fit(X, y, tol=1e-3, n_jobs=n_jobs, random_state=5))
+    assert not identical(a, fit(X, y, random_state=5, **settings))
 
 
 @pytest.mark.parametrize(("aggregate", "loss"), CELLS)
@@ -178,8 +179,8 @@ def test_the_same_minimum_for_any_number_of_threads(aggregate, loss):
     sets = Constraints.from_labelsets(np.eye(5, dtype=int)[y] | np.eye(5, dtype=int)[(y * 2) % 5])
     for c in (Constraints.from_classes(y), sets):
         models = [
-            fit(X, c, aggregate=aggregate, loss=loss, tol=1e-3, n_jobs=n_jobs)
-            for n_jobs in (1, 2, 4, 7)
+            fit(X, c, C=0.01, aggregate=aggregate, loss=loss, tol=1e-3, n_jobs=n_jobs)
+            for n_jobs in (1, 2, 5)
         ]
         best = max(m.dual_objective_ for m in models)
         for model in models:
@@ -188,15 +189,23 @@ def test_the_same_minimum_for_any_number_of_threads(aggregate, loss):
     certified(models[-1], X, sets)
 
 
+def test_newton_on_several_threads():
+    X, y = blobs(n=900, d=6, k=4, spread=0.5)
+    for n_jobs in (1, 2, 3):
+        a, b = (fit(X, y, solver="newton", tol=1e-4, n_jobs=n_jobs) for _ in range(2))
+        assert identical(a, b)
+        certified(a, X, Constraints.from_classes(y))
+
+
 @pytest.mark.parametrize("solver", ["dual", "newton"])
 def test_two_threads_work_at_once(solver):
     """CPU time well above wall time; a busy machine has a few tries."""
-    if (os.process_cpu_count() if hasattr(os, "process_cpu_count") else os.cpu_count()) < 2:
+    if len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0]) < 2:
         pytest.skip("one processor")
     X, y = blobs(n=20_000, d=60, k=12, spread=0.1)
     shares = []
-    for _ in range(8):
-        model = ConstraintSVC(tol=1e-9, max_iter=3, n_jobs=2, solver=solver, random_state=0)
+    for _ in range(20):
+        model = ConstraintSVC(tol=1e-9, max_iter=1, n_jobs=2, solver=solver, random_state=0)
         wall, cpu = time.perf_counter(), time.process_time()
         with stops_short():
             model.fit(X, y)
