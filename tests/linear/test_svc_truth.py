@@ -112,7 +112,7 @@ def test_every_solver_finds_the_same_minimum(dtype, weighted, C):
             best = minimum(X, c, C, "max", "hinge", weight)
 
 
-@pytest.mark.parametrize(("n", "d", "k"), [(900, 4, 3), (400, 60, 30), (300, 30, 2)])
+@pytest.mark.parametrize(("n", "d", "k"), [(900, 4, 3), (200, 80, 20), (300, 30, 2)])
 def test_newton_against_dual_sweeps(isa, n, d, k):
     """A small and a large Hessian, factored and not."""
     X, y = blobs(n, d, k, spread=0.4)
@@ -145,6 +145,6 @@ def test_newton_refuses_what_it_does_not_solve(settings, kind, form):
     model = ConstraintSVC(solver="newton", **settings)
     with pytest.raises(ValueError, match="solver='newton'"):
         model.fit(form(X), c)
-    assert vars(model) == vars(ConstraintSVC(solver="newton", **settings))
+    assert not hasattr(model, "classes_")
     model.set_params(solver="auto", random_state=0).fit(form(X), c)
     assert model.outcome_.status == "converged"

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from kesler import _core
@@ -44,6 +45,7 @@ class Newton:
     def __init__(
         self, problem: Problem, tol: float, start: Masses | None = None, factor: float = 1.0
     ) -> None:
+        _refuse(problem)
         self._problem = problem
         self._target = tol
         self._tol = tol
@@ -302,3 +304,19 @@ class Newton:
     def _preconditioned(self, table: Table) -> Table:
         found, _ = lapack.spotrs(self._factor, table.astype(np.float32), lower=0)
         return np.ascontiguousarray(found, dtype=np.float64)
+
+
+def _refuse(problem: Problem) -> None:
+    """What the method does not solve, by name: the core's passes know one loss and one order."""
+    kind = problem.constraints.kind
+    for wrong, given in (
+        (kind != "classes", f"y holds {kind}"),
+        (problem.aggregate != "max", f"aggregate is {problem.aggregate!r}"),
+        (problem.loss != "hinge", f"loss is {problem.loss!r}"),
+        (sp.issparse(problem.X), "X is sparse"),
+    ):
+        if wrong:
+            raise ValueError(
+                "solver='newton' is for classes, aggregate='max', loss='hinge' and dense X, but "
+                f"{given}; solver='dual' takes all of them"
+            )
