@@ -185,9 +185,7 @@ def minimum(X, constraints, C, aggregate, loss, weight=None, intercept=True):
     if loss == "squared_hinge":
         lost = cp.square(lost)
     problem = cp.Problem(cp.Minimize(cp.sum_squares(W) / 2 + counts @ lost), limits)
-    problem.solve(
-        solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9
-    )
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
     assert problem.status == "optimal"
     return float(problem.value)
 

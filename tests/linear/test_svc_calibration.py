@@ -75,7 +75,9 @@ def test_overconfident_scores_are_cooled():
     model = fit(X, y, C=10.0, tol=1e-1, calibration=5)
     shares = model.predict_proba(X_new)
     assert np.abs(shares - 1 / 3).max() < 0.3
-    assert log_loss(y_new, shares) < log_loss(y_new, softmax(model.decision_function(X_new), axis=1))
+    assert log_loss(y_new, shares) < log_loss(
+        y_new, softmax(model.decision_function(X_new), axis=1)
+    )
 
 
 def test_calibration_changes_nothing_else():
@@ -90,7 +92,7 @@ def test_calibration_changes_nothing_else():
 @pytest.mark.parametrize("calibration", [5, 0.2])
 def test_weights_count_in_the_temperature_too(calibration):
     """Examples of weight zero might as well not be there."""
-    X, y, X_new, _ = halves(n=400)
+    X, y, _, _ = halves(n=400)
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(200, 5)) * 50
     both = np.vstack([X, noise])

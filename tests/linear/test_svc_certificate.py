@@ -1,4 +1,4 @@
-"""The certificate is recomputed by code of its own, and what is wrong with a solution shows in it."""
+"""The certificate is computed by code of its own, and what is wrong with a solution shows in it."""
 
 import numpy as np
 import pytest

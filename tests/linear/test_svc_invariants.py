@@ -1,5 +1,7 @@
 """What must not change, or change in a known way, when a problem is written otherwise."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -130,7 +132,7 @@ def test_along_a_path_of_C(aggregate, loss, kind):
     X, c = drawn(25, 3, 4, 5, kind)
     Cs = [0.01, 0.1, 0.5, 1.0, 5.0]
     path = [fit(X, c, C=C, aggregate=aggregate, loss=loss, tol=1e-7) for C in Cs]
-    for a, b in zip(path, path[1:], strict=False):
+    for a, b in pairwise(path):
         assert a.dual_objective_ <= b.primal_objective_
         assert b.dual_objective_ / b.C <= a.primal_objective_ / a.C
         size_a, size_b = (np.sqrt((weights_of(m) ** 2).sum()) for m in (a, b))

@@ -44,9 +44,7 @@ def test_crammer_and_singer_by_liblinear(make, C):
     weight = np.round(np.random.default_rng(0).uniform(0.1, 3, len(y)), 1)
     agree(fit(X, y, C=C, tol=1e-5), by_liblinear(X, y, C))
     agree(fit(X, y, weight, C=C, tol=1e-5), by_liblinear(X, y, C, weight))
-    agree(
-        fit(X, y, C=C, tol=1e-5, fit_intercept=False), by_liblinear(X, y, C, intercept=False)
-    )
+    agree(fit(X, y, C=C, tol=1e-5, fit_intercept=False), by_liblinear(X, y, C, intercept=False))
 
 
 @pytest.mark.parametrize("name", ["vehicle", "vowel", "glass", "page-blocks"])

@@ -62,5 +62,5 @@ def test_clone_and_pickle():
 
 def test_nothing_can_be_asked_of_what_is_not_fitted():
     for name in ("coef_", "intercept_", "dual_coef_", "primal_objective_", "margin_"):
-        with pytest.raises(AttributeError, match="not fitted|no attribute"):
+        with pytest.raises(AttributeError, match=r"not fitted|no attribute"):
             getattr(ConstraintSVC(), name)

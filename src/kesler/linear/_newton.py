@@ -145,7 +145,8 @@ class Newton:
 
     def _norm2(self, X: Any) -> float:
         rows = X[:: max(1, X.shape[0] // 1000)]
-        return float(np.einsum("ij,ij->", rows, rows, dtype=np.float64)) / rows.shape[0] + 1
+        squares = float(np.einsum("ij,ij->", rows, rows, dtype=np.float64))
+        return squares / int(rows.shape[0]) + 1
 
     def _recentre(self, reach: float) -> None:
         """Centres move, and all rows are looked at."""
@@ -184,7 +185,7 @@ class Newton:
         self._split(math.inf)
         self._width = _WARM / _SHRINK
 
-    # --- one smooth problem -------------------------------------------------------------------------
+    # --- one smooth problem -----------------------------------------------------------------------
 
     def _minimise(self, width: float, rough: bool = False) -> None:
         """Newton's steps, until one promises less than smoothing costs.

@@ -222,7 +222,7 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _check_parameters(self) -> None:
-        if isinstance(self.C, (float, np.floating)) and self.C == np.inf:
+        if isinstance(self.C, (float, np.floating)) and np.isposinf(self.C):
             raise ValueError(
                 "C=inf, the hard margin, is not supported: where the data cannot be sorted without "
                 "an error there is no solution; use a large C, such as 1e4"
@@ -329,7 +329,7 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
         self._sorter()
         return self._shares
 
-    @available_if(_is_calibrated)
+    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the classes, or that each label is relevant: shape (n, k).
 
