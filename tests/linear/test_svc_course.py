@@ -62,7 +62,7 @@ def test_what_float32_does_not_resolve_is_called_precision():
 
 @pytest.mark.parametrize(("aggregate", "loss"), CELLS)
 def test_the_outcome_tells_the_course(aggregate, loss):
-    X, y = blobs(n=500, spread=0.3)
+    X, y = blobs(n=150, spread=0.3)
     outcome = (model := fit(X, y, aggregate=aggregate, loss=loss)).outcome_
     assert outcome.status == "converged"
     assert outcome.value == model.duality_gap_ == outcome.history[-1].value <= model.tol
