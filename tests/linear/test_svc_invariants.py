@@ -50,7 +50,8 @@ def same_minimum(a, b, table=None):
     assert np.sqrt((apart**2).sum()) <= off(a) + off(b) + 1e-7
 
 
-@given(SMALL, SETTINGS, st.sampled_from(PLAIN), st.data())
+# Of mixed ones those with a virtual label might be among the examples without a copy.
+@given(SMALL, SETTINGS, st.sampled_from(PLAIN[:-1]), st.data())
 @settings(max_examples=60)
 def test_a_weight_is_a_number_of_copies(small, asked, kind, data):
     X, c = drawn(**small, kind=kind)
