@@ -129,9 +129,10 @@ class Certificate {
       if (total < mine) value *= total / mine;
       if (below) continue;
       linear_ += spread.margin(key) * value;
-      squared += value * value / spread.weight(key);
+      if (squares && sums && cap > 0) squared += value * (value / cap / spread.weight(key));
     }
-    if (squares && cap > 0) linear_ -= (sums ? squared : total * total) / (4 * cap);
+    // In this order neither a tiny nor a huge C makes a square of what a double cannot hold.
+    if (squares && cap > 0) linear_ -= (sums ? squared : total * (total / cap)) / 4;
   }
 
   template <class Poll>

@@ -603,7 +603,8 @@ class Reduced {
     }
   }
 
-  // The masses of one example share the cap: what one pair gains another loses, or what was left.
+  // The masses of one example share the cap: what one pair gains another loses, or the part of the
+  // cap that nobody has, which may always grow.
   void exchange() {
     const std::size_t nobody = list_.size();
     const std::size_t steps = std::min<std::size_t>(4 * list_.size(), 100);

@@ -16,6 +16,7 @@ import kesler
 # A name comes here when it is meant to stay: users depend on it from the next release on.
 PUBLIC = {
     "kesler": [
+        "ConstraintSVC",
         "Constraints",
         "OnlineClassifier",
         "__version__",
@@ -57,7 +58,7 @@ PUBLIC = {
 }
 # Where names that `import kesler` gives are written; nobody needs to import these.
 HOMES = ["kesler.constraints", "kesler.linear"]
-ESTIMATORS = ["OnlineClassifier", "TablePreparer"]
+ESTIMATORS = ["ConstraintSVC", "OnlineClassifier", "TablePreparer"]
 
 MODULES = sorted(m.name for m in pkgutil.walk_packages(kesler.__path__, "kesler."))
 SOURCES = sorted(Path(kesler.__file__).parent.rglob("*.py"))

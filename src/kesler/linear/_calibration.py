@@ -92,7 +92,7 @@ def _left_out(constraints: Constraints, parts: float, seed: int) -> Iterator[Row
         splitter = make(n_splits=1, test_size=parts, random_state=seed)
     else:
         if n < parts:
-            raise ValueError(f"calibration={parts} parts cannot be made of {n} examples")
+            raise ValueError(f"calibration={parts} parts cannot be made of n_samples={n}")
         make = KFold if groups is None else StratifiedKFold
         splitter = make(n_splits=int(parts), shuffle=True, random_state=seed)
     for _, left_out in splitter.split(np.zeros(n), groups):

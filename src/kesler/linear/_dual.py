@@ -15,7 +15,8 @@ from kesler._driver import Sweep
 from kesler.linear._machine import Certified, Masses, Problem, Solution
 
 _VISITS = 4  # of a round, in numbers of examples
-_STALLED = 4  # certificates that bring nothing, until it is the precision that ends it
+_UNSEEN = 10  # rounds without a better estimate or a certificate
+_STALLED = 4  # certificates in a row that bring nothing: it is the precision that ends it
 
 
 class DualSweeps:
@@ -32,8 +33,12 @@ class DualSweeps:
         if self._solver.overflow() >= 0:
             raise problem.overflow(self._solver.overflow())
         self._trust = 1.0  # estimated gaps are asked to be this much below the tolerance
+        self._least = np.inf  # of the estimates
+        self._unseen = 0
         self._stalled = 0
         self._best = np.inf
+        self._best_dual = -np.inf
+        self.dual = -np.inf  # as the last round estimated it
         self._certified: Certified | None = None
         self.visits = 0
         self.epochs = 0
@@ -48,21 +53,35 @@ class DualSweeps:
     def sweep(self, report: Callable[[int], None] | None) -> Sweep:
         if self._growth > 1:
             self._begin(report)
+        if self._certified is not None and self._certified.gap <= self._tol:
+            return Sweep(self._certified.gap)  # where it began is good enough
         self._certified = None
         target = self._tol * self._trust
         primal, dual = self._round(target, _VISITS * self._problem.n, report)
+        self.dual = dual
         estimate = (primal - dual) / primal if primal > 0 else 0.0
-        if not estimate > target:
+        self._unseen += 1
+        if estimate < 0.95 * self._least:
+            self._least, self._unseen = estimate, 0
+        if not estimate > target or self._unseen >= _UNSEEN:
             certified = self._certify()
             if certified.gap > self._tol:
-                self._trust *= min(0.9, max(0.1, estimate / certified.gap))
-                if certified.gap > 0.95 * self._best:
-                    self._stalled += 1
-                self._best = min(self._best, certified.gap)
+                self._trust = min(0.9, max(0.1, estimate / certified.gap))
+                self._stalled = 0 if self._brought_something(certified) else self._stalled + 1
                 if self._stalled >= _STALLED:
                     return Sweep(certified.gap, "precision")
             return Sweep(certified.gap)
-        return Sweep(estimate)
+        # Only the certificate may end the loop.
+        return Sweep(max(estimate / self._trust, float(np.nextafter(self._tol, np.inf))))
+
+    def _brought_something(self, certified: Certified) -> bool:
+        """Whether the gap fell, which goes up and down on its way, or the dual rose at all."""
+        rise = certified.dual - self._best_dual
+        least = float(np.finfo(self._table.dtype).eps) * abs(certified.dual)
+        better = certified.gap < 0.95 * self._best or rise > least
+        self._best = min(self._best, certified.gap)
+        self._best_dual = max(self._best_dual, certified.dual)
+        return better
 
     def solution(self) -> Solution:
         """Where the sweeps stand, certified."""
@@ -95,9 +114,15 @@ class DualSweeps:
         return primal, dual
 
     def _certify(self) -> Certified:
+        self._unseen = 0
         self._certified = Certified(*self._solver.certify(True))
         if not np.isfinite(self._certified.primal):
             raise self._problem.overflow()
+        if not np.isfinite(self._certified.dual):
+            raise ValueError(
+                f"C={self._problem.C:g} times the weight of an example is too small for "
+                f"{self._problem.X.dtype} at this size of X"
+            )
         return self._certified
 
 

@@ -20,7 +20,7 @@ from scipy.linalg import blas, lapack
 from kesler import _core
 from kesler._driver import Sweep
 from kesler.linear._machine import Certified, Masses, Problem, Solution
-from kesler.linear._sorter import aligned_zeros, as_rows
+from kesler.linear._sorter import FloatArray, aligned_zeros, as_rows
 
 Table = npt.NDArray[np.float64]
 
@@ -110,10 +110,20 @@ class Newton:
     def solution(self) -> Solution:
         """Where the rounds stand, certified."""
         masses = Masses(*self._core.masses())
-        self._table[...] = self._kept[1]
         if self._certified is None:
-            self._certified = self._problem.certify(masses, self._table)
+            self._certified = self._problem.certify(masses, self.weights)
         return Solution(self._table, masses, self._certified)
+
+    @property
+    def primal(self) -> float:
+        """The least objective seen over all rows."""
+        return self._kept[0]
+
+    @property
+    def weights(self) -> FloatArray:
+        """The weights that have it."""
+        self._table[...] = self._kept[1]
+        return self._table
 
     def _gap(self) -> float:
         primal = self._kept[0]

@@ -23,6 +23,7 @@ from kesler.linear._newton import Newton
 SOLVERS = ("auto", "dual", "newton")
 
 _FEW = 1000  # examples of which sweeps make short work
+_LOOSE = 5e-3  # tolerances that sweeps reach in few passes from good weights
 _IDLE, _SHORT_IDLE = 8, 3  # rounds in which the gap hardly falls, until sweeps take over; the
 # second where Newton's steps have next to no length
 
@@ -54,9 +55,12 @@ def solve(
 
     `start` are dual variables to begin with, feasible after they are multiplied by `factor`.
     """
-    why_not = _unfit_for_newton(problem)
+    why_not = _beyond_newton(problem)
     if solver == "newton" and why_not:
-        raise ValueError(f"solver='newton' {why_not}; use solver='dual' or 'auto'")
+        raise ValueError(
+            "solver='newton' is for classes, aggregate='max', loss='hinge' and dense X, but "
+            f"{why_not}; solver='dual' takes all of them"
+        )
     step: Solver
     if solver == "newton":
         step = Newton(problem, tol, start, factor)
@@ -77,16 +81,21 @@ def _libraries() -> Any:
     return ThreadpoolController()
 
 
-def _unfit_for_newton(problem: Problem) -> str:
+def _beyond_newton(problem: Problem) -> str:
     """Why Newton's method cannot solve the problem, or an empty string."""
-    if (problem.aggregate, problem.loss) != ("max", "hinge"):
-        return "is for aggregate='max' with loss='hinge'"
-    if problem.constraints.kind != "classes" or problem.constraints.n_labels < 2:
-        return "is for two classes or more, not for other orders"
+    constraints = problem.constraints
+    if problem.aggregate != "max":
+        return f"aggregate is {problem.aggregate!r}"
+    if problem.loss != "hinge":
+        return f"loss is {problem.loss!r}"
+    if constraints.kind != "classes":
+        return f"y holds {constraints.kind}"
+    if constraints.n_labels < 2:
+        return "y holds a single class"
     if sp.issparse(problem.X):
-        return "is for dense X"
+        return "X is sparse"
     if problem.X.shape[1] + problem.intercept == 0:
-        return "needs a feature or an intercept"
+        return "there is nothing to learn a weight for"
     return ""
 
 
@@ -98,15 +107,20 @@ def _suits_newton(problem: Problem) -> bool:
 
 
 class _NewtonThenDual:
-    """Newton's method, until it makes no headway; then sweeps from where it stopped."""
+    """Newton's method, until it makes no headway; then sweeps from where it stopped.
+
+    On wide data its weights are good long before its dual variables are. For a loose tolerance
+    sweeps bring the dual near sooner, while the weights remain those of Newton's method until the
+    sweeps have better ones.
+    """
 
     def __init__(self, problem: Problem, tol: float, start: Masses | None, factor: float) -> None:
         self._problem, self._tol = problem, tol
         self._newton = Newton(problem, tol, start, factor)
-        self._step: Solver = self._newton
-        self._best = math.inf
+        self._dual: DualSweeps | None = None
+        self._least = self._best = math.inf
         self._idle = 0
-        self._turned = ""
+        self._why = ""
 
     @property
     def sweep_size(self) -> int:
@@ -114,29 +128,58 @@ class _NewtonThenDual:
 
     @property
     def note(self) -> str:
-        return self._turned + self._step.note
+        if self._dual is None:
+            return self._newton.note
+        return f"{self._newton.note}, with {self._why}; then {self._dual.note}"
 
     def solution(self) -> Solution:
-        return self._step.solution()
+        if self._dual is None:
+            return self._newton.solution()
+        solution = self._dual.solution()
+        if self._newton.primal < solution.certified.primal:
+            weights = self._newton.weights
+            certified = self._problem.certify(solution.masses, weights)
+            return Solution(weights, solution.masses, certified)
+        return solution
 
     def sweep(self, report: Callable[[int], None] | None) -> Sweep:
-        if self._step is self._newton:
-            try:
-                sweep = self._newton.sweep(report)
-            except BeyondRangeError:
-                self._turn_to_sweeps(None, "overflow")
-                return self._step.sweep(report)
-            if sweep.value <= self._tol:
-                return sweep
-            self._idle = 0 if sweep.value < 0.7 * self._best else self._idle + 1
-            self._best = min(self._best, sweep.value)
-            most = _SHORT_IDLE if self._newton.short else _IDLE
-            if self._idle < most and not sweep.finished:
-                return sweep
-            self._turn_to_sweeps(self._newton.solution().masses, "little headway")
-            return sweep._replace(finished="")
-        return self._step.sweep(report)
+        if self._dual is not None:
+            return self._sweep(self._dual, report)
+        try:
+            sweep = self._newton.sweep(report)
+        except BeyondRangeError:
+            self._why = "overflow"
+            self._dual = DualSweeps(self._problem, self._tol)
+            return self._dual.sweep(report)
+        if sweep.value <= self._tol:
+            return sweep
+        self._why = self._turns(sweep)
+        if self._why:
+            masses = self._newton.solution().masses
+            self._dual = DualSweeps(self._problem, self._tol, masses)
+        return sweep._replace(finished="")
 
-    def _turn_to_sweeps(self, start: Masses | None, why: str) -> None:
-        self._turned = f"{self._newton.note}, with {why}; then "
-        self._step = DualSweeps(self._problem, self._tol, start)
+    def _sweep(self, dual: DualSweeps, report: Callable[[int], None] | None) -> Sweep:
+        """Sweeps' own, or sooner ended by the better weights of Newton's method."""
+        sweep = dual.sweep(report)
+        primal = self._newton.primal
+        if sweep.value <= self._tol or not dual.dual >= (1 - self._tol) * primal:
+            return sweep
+        return sweep._replace(value=min(sweep.value, self.solution().certified.gap))
+
+    def _turns(self, sweep: Sweep) -> str:
+        """Why sweeps should take over now, or an empty string."""
+        if sweep.finished:
+            return "its precision spent"
+        primal = self._newton.primal
+        fall = (self._least - primal) / primal if self._least < math.inf else math.inf
+        if self._tol >= _LOOSE and fall <= self._tol / 4:
+            return "only the dual far off"
+        self._idle = (
+            0 if sweep.value < 0.7 * self._best or fall > 0.1 * self._tol else self._idle + 1
+        )
+        self._best = min(self._best, sweep.value)
+        self._least = primal
+        if self._idle >= (_SHORT_IDLE if self._newton.short else _IDLE):
+            return "little headway"
+        return ""

@@ -98,8 +98,11 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
         The smallest difference of scores over all pairs of the training examples; above 0 where all
         are in order.
     dual_coef_ : csr_array, shape (n_samples, n_labels)
-        The share of each example in the weights of each label: ``coef_ = dual_coef_.T @ X``, the
-        virtual label of calibrated sets as a last column. Made when it is asked for.
+        The share of each example in the weights of each label, the virtual label of calibrated
+        sets as a last column. ``V = dual_coef_.T @ X`` (with the constant feature) and the weights
+        W that `coef_` and `intercept_` show certify each other and need not be equal:
+        ``|W - V|^2 / 2`` is at most `primal_objective_` - `dual_objective_`. The two that one row
+        of `coef_` holds for two classes are its halves, one with its sign turned.
     n_iter_ : int
         Rounds made.
     outcome_ : Outcome
@@ -257,6 +260,14 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
                 "Give the pairs margins, weigh the examples with sample_weight, or use "
                 "aggregate='sum'"
             )
+        if self.calibration is not None and not (
+            constraints.kind == "classes"
+            or (constraints.kind == "labelsets" and constraints.calibrated)
+        ):
+            raise ValueError(
+                "calibration is for classes and calibrated label sets, whose probabilities there "
+                f"are; y holds {constraints.kind}"
+            )
         weight = _checks.weights(sample_weight, X.shape[0])
         if self.class_weight is not None:
             each = class_weights(self.class_weight, constraints)
@@ -309,7 +320,7 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} stopped at {outcome.status}={limit} with a relative "
                 f"duality gap of {self.duality_gap_:.3g}, above tol={self.tol}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
     @property
@@ -374,4 +385,5 @@ def _fingerprint(problem: Problem) -> tuple[Any, ...]:
         problem.weight,
     ):
         digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())
-    return problem.n, constraints._form, problem.aggregate, problem.loss, digest.hexdigest()
+    shape = problem.n, constraints.n_labels, constraints._form
+    return *shape, problem.aggregate, problem.loss, digest.hexdigest()
