@@ -33,7 +33,7 @@ class DualSweeps:
             raise problem.too_large(self._solver.overflow())
         self._trust = 1.0  # estimated gaps are asked to be this much below the tolerance
         self._stalled = 0
-        self._best = np.inf
+        self._highest = -np.inf
         self._certified: Certified | None = None
         self.visits = 0
         self.epochs = 0
@@ -56,13 +56,15 @@ class DualSweeps:
             certified = self._certify()
             if certified.gap > self._tol:
                 self._trust *= min(0.9, max(0.1, estimate / certified.gap))
-                if certified.gap > 0.95 * self._best:
-                    self._stalled += 1
-                self._best = min(self._best, certified.gap)
+                # The primal may rise for a while; only the dual says whether anything still moves.
+                least = self._highest + float(np.finfo(self._table.dtype).eps) * certified.primal
+                self._stalled = 0 if certified.dual > least else self._stalled + 1
+                self._highest = max(self._highest, certified.dual)
                 if self._stalled >= _STALLED:
                     return Sweep(certified.gap, "precision")
             return Sweep(certified.gap)
-        return Sweep(estimate)
+        # An estimate is no proof: below the tolerance only a certificate ends it.
+        return Sweep(max(estimate, float(np.nextafter(self._tol, np.inf))))
 
     def solution(self) -> Solution:
         """Where the sweeps stand, certified."""
