@@ -16,6 +16,8 @@ import kesler
 # A name comes here when it is meant to stay: users depend on it from the next release on.
 PUBLIC = {
     "kesler": [
+        "ConstraintSVC",
+        "ConstraintSVCCV",
         "Constraints",
         "OnlineClassifier",
         "__version__",
@@ -35,6 +37,13 @@ PUBLIC = {
         "names",
     ],
     "kesler.experiments": ["names", "run"],
+    "kesler.linear": [
+        "ConstraintSVC",
+        "ConstraintSVCCV",
+        "OnlineClassifier",
+        "RegularizationPath",
+        "regularization_path",
+    ],
     "kesler.metrics": [
         "constraint_accuracy_scorer",
         "constraint_error",
@@ -56,8 +65,8 @@ PUBLIC = {
     ],
 }
 # Where names that `import kesler` gives are written; nobody needs to import these.
-HOMES = ["kesler.constraints", "kesler.linear"]
-ESTIMATORS = ["OnlineClassifier", "TablePreparer"]
+HOMES = ["kesler.constraints"]
+ESTIMATORS = ["ConstraintSVC", "ConstraintSVCCV", "OnlineClassifier", "TablePreparer"]
 
 MODULES = sorted(m.name for m in pkgutil.walk_packages(kesler.__path__, "kesler."))
 SOURCES = sorted(Path(kesler.__file__).parent.rglob("*.py"))

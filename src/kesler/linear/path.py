@@ -130,7 +130,7 @@ def regularization_path(
     progress = Progress("regularization_path", values.size) if verbose else None
     try:
         for c, stop in enumerate(along(problem, values, model._solve)):
-            model._stand(problem, target, stop.solution)
+            model._stand(target, problem.sorter(stop.solution.table))
             coefs.append(model.coef_.copy())
             intercepts.append(model.intercept_)
             found = stop.solution.certified

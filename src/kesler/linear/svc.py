@@ -218,9 +218,14 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
             time_budget=self.time_budget,
             start=start,
             factor=factor,
-            verbose=int(self.verbose),
+            verbose=self._verbosity,
             label=type(self).__name__,
         )
+
+    @property
+    def _verbosity(self) -> int:
+        """What a single solution is asked to show."""
+        return int(self.verbose)
 
     def _check_parameters(self) -> None:
         check_C("C", self.C)
@@ -290,7 +295,7 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
         return self._masses._replace(values=values), problem.C / self._fitted_C
 
     def _keep(self, problem: Problem, target: Target, solution: Solution, outcome: Outcome) -> None:
-        self._stand(problem, target, solution)
+        self._stand(target, problem.sorter(solution.table))
         self._masses = solution.masses
         self._fitted_C = problem.C
         self._fingerprint = _fingerprint(problem)
@@ -307,17 +312,14 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} stopped at {outcome.status}={limit} with a relative "
                 f"duality gap of {self.duality_gap_:.3g}, above tol={self.tol}",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
 
-    def _stand(self, problem: Problem, target: Target, solution: Solution) -> None:
-        """Become a sorter with these weights."""
-        constraints = target.constraints
-        self._table = Sorter(
-            solution.table, constraints.n_labels, problem.intercept, constraints.calibrated
-        )
+    def _stand(self, target: Target, sorter: Sorter) -> None:
+        """Answer by this sorter."""
+        self._table = sorter
         self._answer = target.answer
-        self.classes_ = constraints.labels
+        self.classes_ = target.constraints.labels
 
     @property
     def dual_coef_(self) -> sp.csr_array:
