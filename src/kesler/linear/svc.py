@@ -325,6 +325,8 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
     def dual_coef_(self) -> sp.csr_array:
         """The share of each training example in the weights of each label."""
         self._sorter()
+        if not hasattr(self, "_shares"):
+            raise AttributeError("dual_coef_ is not kept in a model file; fit makes it")
         return self._shares
 
     @available_if(_is_calibrated)

@@ -82,7 +82,7 @@ class ConstraintSVCCV(ConstraintSVC):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = ConstraintSVCCV(Cs=[0.01, 0.1, 1.0], random_state=0).fit(X, y)
     >>> model.C_, model.scores_.shape, model.score(X, y) > 0.95
-    (1.0, (5, 3), True)
+    (0.1, (5, 3), True)
     """
 
     def __init__(
