@@ -55,7 +55,7 @@ PUBLIC = {
     ],
     "kesler.persistence": ["load", "save"],
     "kesler.preparation": ["TablePreparer"],
-    "kesler.reporting": ["Page", "format_table"],
+    "kesler.reporting": ["Page", "certificate_page", "format_table"],
     "kesler.theory": [
         "constraint_margin",
         "kesler_expansion",
