@@ -65,7 +65,10 @@ def expected_failures(estimator):
     return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in ("dense", "sparse")}
 
 
-CHECKED = [estimator() for estimator in public_estimators()] + [
+# Weights equal copies up to the tolerance, and scikit-learn compares to seven digits.
+EXACT = {"ConstraintSVC": {"tol": 1e-8}, "ConstraintSVCCV": {"tol": 1e-8, "Cs": [0.1, 1.0]}}
+
+CHECKED = [kind(**EXACT.get(kind.__name__, {})) for kind in public_estimators()] + [
     OnlineClassifier("winnow", "worst"),
     OnlineClassifier("positive_winnow", average=False),
     OnlineClassifier("pa1", "independent", n_jobs=2),
@@ -73,6 +76,8 @@ CHECKED = [estimator() for estimator in public_estimators()] + [
 ]
 
 
+# Where all numbers lie about 100 away from zero, so small a gap is out of reach of as many rounds.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

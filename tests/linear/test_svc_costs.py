@@ -91,3 +91,15 @@ def test_class_weight_and_calibration_know_classes_with_costs() -> None:
     c = Constraints.from_classes(y, margin=1.0 + np.eye(3))
     model = ConstraintSVC(class_weight="balanced", calibration=3, random_state=0).fit(X, c)
     assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_many_dense_examples_with_costs_are_solved_too() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(1500, 3))
+    y = X.argmax(axis=1)
+    c = Constraints.from_classes(y, margin=1.0 + np.arange(9.0).reshape(3, 3))
+    assert ConstraintSVC(random_state=0).fit(X, c).duality_gap_ <= 1e-3
+    with pytest.raises(
+        ValueError, match="solver='newton' is for two classes or more without costs"
+    ):
+        ConstraintSVC(solver="newton").fit(X, c)

@@ -74,8 +74,9 @@ def _unfit_for_newton(problem: Problem) -> str:
     """Why Newton's method cannot solve the problem, or an empty string."""
     if (problem.aggregate, problem.loss) != ("max", "hinge"):
         return "is for aggregate='max' with loss='hinge'"
-    if problem.constraints.kind != "classes" or problem.constraints.n_labels < 2:
-        return "is for two classes or more, not for other orders"
+    constraints = problem.constraints
+    if constraints.kind != "classes" or constraints.has_margins or constraints.n_labels < 2:
+        return "is for two classes or more without costs, not for other orders"
     if sp.issparse(problem.X):
         return "is for dense X"
     if problem.X.shape[1] + problem.intercept == 0:
