@@ -59,7 +59,7 @@ def solve(
     step: Solver
     if solver == "newton":
         step = Newton(problem, tol, start, factor)
-    elif solver == "auto" and not why_not and _suits_newton(problem):
+    elif takes_newton(problem, solver):
         step = _NewtonThenDual(problem, tol, start, factor)
     else:
         step = DualSweeps(problem, tol, start, factor)
@@ -68,6 +68,13 @@ def solve(
             step, max_iter=max_iter, tol=tol, time_budget=time_budget, verbose=verbose, label=label
         )
         return step.solution(), replace(outcome, note=step.note)
+
+
+def takes_newton(problem: Problem, solver: str) -> bool:
+    """Whether the algorithm begins with Newton's method."""
+    if solver == "auto":
+        return not _unfit_for_newton(problem) and _suits_newton(problem)
+    return solver == "newton"
 
 
 def _unfit_for_newton(problem: Problem) -> str:

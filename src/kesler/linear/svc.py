@@ -210,9 +210,21 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
     def _solve(
         self, problem: Problem, start: Masses | None, factor: float
     ) -> tuple[Solution, Outcome]:
+        return self._solve_by(self.solver, problem, start, factor)
+
+    def _follow(
+        self, problem: Problem, start: Masses | None, factor: float
+    ) -> tuple[Solution, Outcome]:
+        """The next solution of a path: near enough for sweeps, which skip what weighs nothing."""
+        near = self.solver == "auto" and start is not None
+        return self._solve_by("dual" if near else self.solver, problem, start, factor)
+
+    def _solve_by(
+        self, solver: str, problem: Problem, start: Masses | None, factor: float
+    ) -> tuple[Solution, Outcome]:
         return solve(
             problem,
-            self.solver,
+            solver,
             tol=float(self.tol),
             max_iter=int(self.max_iter),
             time_budget=self.time_budget,

@@ -19,6 +19,7 @@ from kesler._targets import Target
 from kesler.linear._folds import Fold, Judge, Rows, folds, own_judge, targets
 from kesler.linear._machine import Problem
 from kesler.linear._path import along, grid, start_for, unfinished
+from kesler.linear._solve import takes_newton
 from kesler.linear._sorter import Sorter
 from kesler.linear.svc import ConstraintSVC
 
@@ -159,9 +160,11 @@ class ConstraintSVCCV(ConstraintSVC):
             parts = folds(problem, y, self.cv, groups)
             best = self._judge_all(parts, self._judge_of(problem, target, y, sample_weight))
             if self.refit:
-                # Along the path again: on dense data the way through small C is the shorter one.
-                start, factor = start_for(problem, self.Cs_[: best + 1], self._solve)
-                self._learn(replace(problem, C=self.C_), target, start, factor)
+                everything, start, factor = replace(problem, C=self.C_), None, 1.0
+                if not takes_newton(everything, self.solver):
+                    # Sweeps of dense data are quicker by way of small C than straight on.
+                    start, factor = start_for(problem, self.Cs_[: best + 1], self._follow)
+                self._learn(everything, target, start, factor)
         return self
 
     def _judge_all(self, parts: list[Fold], judge_of: Callable[[Rows], Judge]) -> int:
@@ -172,7 +175,7 @@ class ConstraintSVCCV(ConstraintSVC):
         try:
             for f, (problem, left_out) in enumerate(parts):
                 judge = judge_of(left_out)
-                for c, stop in enumerate(along(problem, self.Cs_, self._solve)):
+                for c, stop in enumerate(along(problem, self.Cs_, self._follow)):
                     self.scores_[f, c] = judge(problem.sorter(stop.solution.table))
                     outcomes.append(stop.outcome)
                     if progress is not None:
