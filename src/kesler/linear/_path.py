@@ -18,8 +18,10 @@ from kesler import _checks
 from kesler._driver import Outcome
 from kesler.linear._machine import Masses, Problem, Solution
 
-Solve = Callable[[Problem, Masses | None, float], tuple[Solution, Outcome]]
+# Problem, dual variables to begin with, a factor for them, and whether few sweeps will do.
+Follow = Callable[[Problem, Masses | None, float, bool], tuple[Solution, Outcome]]
 
+_QUICK = 8  # rounds of sweeps, beyond which Newton's method is the quicker where it applies
 _COUNT, _LEAST, _MOST = 10, 1e-3, 1e2
 
 
@@ -50,25 +52,27 @@ def grid(Cs: Any) -> npt.NDArray[np.float64]:
     return np.unique(values)
 
 
-def along(problem: Problem, Cs: npt.NDArray[np.float64], solve: Solve) -> Iterator[Stop]:
+def along(problem: Problem, Cs: npt.NDArray[np.float64], follow: Follow) -> Iterator[Stop]:
     """The solution at each of the ascending `Cs`; only the one before is held."""
     before: Stop | None = None
+    near = True
     for C in Cs.tolist():
         at = replace(problem, C=C)
         if before is None:
-            found, outcome = solve(at, None, 1.0)
+            found, outcome = follow(at, None, 1.0, near)
         else:
-            found, outcome = solve(at, before.solution.masses, _growth(before, C))
+            found, outcome = follow(at, before.solution.masses, _growth(before, C), near)
+            near = near and outcome.n_iter <= _QUICK
         before = Stop(at, found, outcome)
         yield before
 
 
 def start_for(
-    problem: Problem, Cs: npt.NDArray[np.float64], solve: Solve
+    problem: Problem, Cs: npt.NDArray[np.float64], follow: Follow
 ) -> tuple[Masses | None, float]:
     """Dual variables to begin with at the last of the ascending `Cs`, and a factor for them."""
     before: Stop | None = None
-    for stop in along(problem, Cs[:-1], solve):
+    for stop in along(problem, Cs[:-1], follow):
         before = stop
     return (None, 1.0) if before is None else (before.solution.masses, _growth(before, Cs[-1]))
 

@@ -213,11 +213,11 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
         return self._solve_by(self.solver, problem, start, factor)
 
     def _follow(
-        self, problem: Problem, start: Masses | None, factor: float
+        self, problem: Problem, start: Masses | None, factor: float, near: bool
     ) -> tuple[Solution, Outcome]:
-        """The next solution of a path: near enough for sweeps, which skip what weighs nothing."""
-        near = self.solver == "auto" and start is not None
-        return self._solve_by("dual" if near else self.solver, problem, start, factor)
+        """The next solution of a path; `near` where few sweeps lead from one to the next."""
+        sweeps = near and self.solver == "auto" and start is not None
+        return self._solve_by("dual" if sweeps else self.solver, problem, start, factor)
 
     def _solve_by(
         self, solver: str, problem: Problem, start: Masses | None, factor: float
