@@ -121,7 +121,6 @@ class NewtonHandle {
 
   void move(double step) { newton_->move(step); }
   void recentre() { newton_->recentre(); }
-  std::int64_t n_near() const { return newton_->n_near(); }
 
   nb::tuple masses() const {
     std::vector<std::int64_t> indptr;
@@ -168,7 +167,6 @@ void bind_typed(nb::module_& m, const char* name) {
       .def("slope", &Handle::slope, nb::arg("step"), nb::arg("width"))
       .def("move", &Handle::move, nb::arg("step"))
       .def("recentre", &Handle::recentre)
-      .def("n_near", &Handle::n_near)
       .def("masses", &Handle::masses);
 }
 

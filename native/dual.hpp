@@ -222,10 +222,10 @@ class DualSolver {
   }
 
   // Brings what the visit after next needs nearer.
-  void look_ahead(std::size_t v) const {
+  void look_ahead(std::size_t v, const T* table) const {
 #if defined(__GNUC__)
     constexpr std::size_t kFar = 4, kNear = 2;
-    constexpr std::int64_t kLines = 16, kLine = 64;
+    constexpr std::int64_t kLines = 16, kLine = 64, kMostFetched = 1 << 13;
     if (v + kFar < active_.size()) {
       const std::int64_t i = active_[v + kFar];
       __builtin_prefetch(duals.place(i));
@@ -248,14 +248,26 @@ class DualSolver {
       fetch(row.values, row.size * static_cast<std::int64_t>(sizeof(T)));
       if (row.index) fetch(row.index, row.size * (row.kind == Index::int32 ? 4 : 8));
     }
+    // Weights of a sparse row lie all over the table; the next visit's come while this one counts.
+    if (problem_.rows.kind != Index::dense && v + 1 < active_.size()) {
+      Row<T> row;
+      problem_.rows.read(active_[v + 1], row);
+      const std::int64_t lanes = problem_.lanes;
+      const auto per_line = kLine / static_cast<std::int64_t>(sizeof(T));
+      row.size = std::min(row.size, kMostFetched / lanes);
+      for_each_feature(row, [&](std::int64_t j, T) {
+        for (std::int64_t lane = 0; lane < lanes; lane += per_line)
+          __builtin_prefetch(table + j * lanes + lane, 1, 2);
+      });
+    }
 #else
-    (void)v;
+    (void)v, (void)table;
 #endif
   }
 
   // Visits a stretch of the list; what is settled is marked.
   void visit(Reduced<T>& reduced, std::size_t v, T& violation, std::int64_t& work) {
-    look_ahead(v);
+    look_ahead(v, reduced.weights());
     const std::int64_t i = active_[v];
     const Visit<T> found = reduced.visit(i);
     settled_[v] = found.settled;

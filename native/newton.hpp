@@ -254,54 +254,47 @@ class Newton {
               .emplace_back(near_[i], scale);
     }
     std::vector<std::vector<T>> grams(k * k);
-    over_blocks(
-        k_ * k_, 1, n_threads_,
-        [&](std::int64_t pair, std::int64_t) {
-          const auto& rows = members[static_cast<std::size_t>(pair)];
-          if (rows.empty()) return;
-          auto& M = grams[static_cast<std::size_t>(pair)];
-          M.assign(static_cast<std::size_t>(features_ * stride), T(0));
-          std::vector<T> x(static_cast<std::size_t>(8 * stride), T(0));
-          for (std::size_t b = 0; b < rows.size(); b += 8) {
-            for (std::size_t i = 0; i < 8; ++i) {
-              T* to = x.data() + static_cast<std::int64_t>(i) * stride;
-              if (b + i >= rows.size()) {
-                std::fill(to, to + stride, T(0));
-                continue;
-              }
-              const auto [at, scale] = rows[b + i];
-              const T* from = row(at);
-              for (std::int64_t j = 0; j < rows_.d; ++j) to[j] = scale * from[j];
-              if (features_ > rows_.d) to[rows_.d] = scale;
-            }
-            smooth_.gram(x.data(), features_, stride, M.data());
+    one_by_one(k_ * k_, [&](std::int64_t pair) {
+      const auto& rows = members[static_cast<std::size_t>(pair)];
+      if (rows.empty()) return;
+      auto& M = grams[static_cast<std::size_t>(pair)];
+      M.assign(static_cast<std::size_t>(features_ * stride), T(0));
+      std::vector<T> x(static_cast<std::size_t>(8 * stride), T(0));
+      for (std::size_t b = 0; b < rows.size(); b += 8) {
+        for (std::size_t i = 0; i < 8; ++i) {
+          T* to = x.data() + static_cast<std::int64_t>(i) * stride;
+          if (b + i >= rows.size()) {
+            std::fill(to, to + stride, T(0));
+            continue;
           }
-          for (std::int64_t j = 0; j < features_; ++j)
-            for (std::int64_t l = 0; l < j; ++l)
-              M[static_cast<std::size_t>(l * stride + j)] =
-                  M[static_cast<std::size_t>(j * stride + l)];
-        },
-        [] { return true; });
+          const auto [at, scale] = rows[b + i];
+          const T* from = row(at);
+          for (std::int64_t j = 0; j < rows_.d; ++j) to[j] = scale * from[j];
+          if (features_ > rows_.d) to[rows_.d] = scale;
+        }
+        smooth_.gram(x.data(), features_, stride, M.data());
+      }
+      for (std::int64_t j = 0; j < features_; ++j)
+        for (std::int64_t l = 0; l < j; ++l)
+          M[static_cast<std::size_t>(l * stride + j)] = M[static_cast<std::size_t>(j * stride + l)];
+    });
     const std::int64_t size = k_ * features_;
-    over_blocks(
-        k_, 1, n_threads_,
-        [&](std::int64_t a, std::int64_t) {
-          double* const block = H + a * features_ * size;
-          std::fill(block, block + features_ * size, 0.0);
-          for (std::int64_t b = 0; b < k_; ++b) {
-            const auto& M = grams[static_cast<std::size_t>(std::max(a, b) * k_ + std::min(a, b))];
-            if (M.empty()) continue;
-            for (std::int64_t j = 0; j < features_; ++j) {
-              const T* from = M.data() + j * stride;
-              double* own = block + j * size + a * features_;
-              double* other = block + j * size + b * features_;
-              for (std::int64_t l = 0; l <= j; ++l) own[l] += static_cast<double>(from[l]);
-              for (std::int64_t l = 0; b < a && l < features_; ++l)
-                other[l] = -static_cast<double>(from[l]);
-            }
-          }
-        },
-        [] { return true; });
+    one_by_one(k_, [&](std::int64_t a) {
+      double* const block = H + a * features_ * size;
+      std::fill(block, block + features_ * size, 0.0);
+      for (std::int64_t b = 0; b < k_; ++b) {
+        const auto& M = grams[static_cast<std::size_t>(std::max(a, b) * k_ + std::min(a, b))];
+        if (M.empty()) continue;
+        for (std::int64_t j = 0; j < features_; ++j) {
+          const T* from = M.data() + j * stride;
+          double* own = block + j * size + a * features_;
+          double* other = block + j * size + b * features_;
+          for (std::int64_t l = 0; l <= j; ++l) own[l] += static_cast<double>(from[l]);
+          for (std::int64_t l = 0; b < a && l < features_; ++l)
+            other[l] = -static_cast<double>(from[l]);
+        }
+      }
+    });
   }
 
   // out = what the near rows give H, times p; tables.
@@ -354,8 +347,8 @@ class Newton {
   void carrying(std::int32_t label, std::vector<std::int64_t>& rows, std::vector<T>& counts) const {
     for (std::size_t i = 0; i < near_.size(); ++i) {
       const std::int32_t carriers = carriers_[i];
-      if (carriers < 2 || !(pi_[i * static_cast<std::size_t>(lanes_) +
-                                static_cast<std::size_t>(label)] > 0))
+      if (carriers < 2 ||
+          !(pi_[i * static_cast<std::size_t>(lanes_) + static_cast<std::size_t>(label)] > 0))
         continue;
       rows.push_back(picked_[near_[i]]);
       counts.push_back(near_cap_[i] * (1 - 1 / static_cast<T>(carriers)));
@@ -505,6 +498,17 @@ class Newton {
             step,
             static_cast<T>(width),
             work};
+  }
+
+  // Calls body(i) for 0..n, on all threads.
+  template <class Body>
+  void one_by_one(std::int64_t n, Body body) const {
+    if (n_threads_ == 1) {
+      for (std::int64_t i = 0; i < n; ++i) body(i);
+      return;
+    }
+    over_blocks(
+        n, 1, n_threads_, [&](std::int64_t i, std::int64_t) { body(i); }, [] { return true; });
   }
 
   // Calls body(part, begin, end) for as many even parts of 0..n as there are threads.

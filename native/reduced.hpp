@@ -81,6 +81,7 @@ class Reduced {
 
   Totals totals;
   T curvature = 1;  // at which the example's own quadratic term is counted
+  const T* weights() const { return W_; }
   std::int64_t row_size() const { return row_.size; }
   const std::vector<Move<T>>& moves() const { return moves_; }
 

@@ -30,7 +30,7 @@ class DualSweeps:
         self._growth = 1.0 if start is not None else _growth(problem)
         self._solver = problem.solver(self._table, problem.C / self._growth)
         if self._solver.overflow() >= 0:
-            raise problem.too_large(self._solver.overflow())
+            raise problem.overflow(self._solver.overflow())
         self._trust = 1.0  # estimated gaps are asked to be this much below the tolerance
         self._stalled = 0
         self._highest = -np.inf
@@ -99,10 +99,7 @@ class DualSweeps:
     def _certify(self) -> Certified:
         self._certified = Certified(*self._solver.certify(True))
         if not np.isfinite(self._certified.primal):
-            raise ValueError(
-                f"the weights overflow {self._problem.X.dtype}; scale X, for instance with "
-                "sklearn.preprocessing.StandardScaler"
-            )
+            raise self._problem.overflow()
         return self._certified
 
 

@@ -66,6 +66,10 @@ class Certified(NamedTuple):
         return (self.primal - self.dual) / self.primal
 
 
+class BeyondRangeError(ValueError):
+    """Scores or norms are beyond what the type of X can hold."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """Data and settings of one fit, as the core reads them."""
@@ -136,11 +140,14 @@ class Problem:
             )
         )
 
-    def too_large(self, example: int) -> ValueError:
-        """What to say of a row whose squared norm overflows."""
-        return ValueError(
-            f"the squared norm of example {example} overflows {self.X.dtype}; scale X, for "
-            "instance with sklearn.preprocessing.StandardScaler"
+    def overflow(self, example: int | None = None) -> BeyondRangeError:
+        """What to say where scores, or the squared norm of an example, overflow."""
+        what = "the weights overflow"
+        if example is not None:
+            what = f"the squared norm of example {example} overflows"
+        return BeyondRangeError(
+            f"{what} {self.X.dtype}; scale X, for instance with "
+            "sklearn.preprocessing.StandardScaler"
         )
 
 

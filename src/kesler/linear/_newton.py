@@ -50,7 +50,7 @@ class Newton:
         self._tol = tol
         self._k = problem.constraints.n_labels
         make = _core.Newton32 if problem.X.dtype == np.float32 else _core.Newton64
-        self._core: Any = make(
+        self._core = make(
             as_rows(problem.X),
             problem.constraints._native(),
             problem.lanes,
@@ -88,10 +88,11 @@ class Newton:
     def sweep(self, report: Callable[[int], None] | None) -> Sweep:
         self._certified = None
         self._report = report
-        if self._width == 0:
-            self._begin()
-        else:
-            self._round()
+        with np.errstate(all="ignore"):  # what is no number is found out below
+            if self._width == 0:
+                self._begin()
+            else:
+                self._round()
         gap = self._gap()
         if gap > self._target:
             return Sweep(gap)
@@ -145,7 +146,8 @@ class Newton:
 
     def _norm2(self, X: Any) -> float:
         rows = X[:: max(1, X.shape[0] // 1000)]
-        return float(np.einsum("ij,ij->", rows, rows, dtype=np.float64)) / rows.shape[0] + 1
+        total: float = np.einsum("ij,ij->", rows, rows, dtype=np.float64)
+        return float(total / rows.shape[0] + 1)
 
     def _recentre(self, reach: float) -> None:
         """Centres move, and all rows are looked at."""
@@ -191,7 +193,7 @@ class Newton:
 
         Where smoothing costs little enough for the tolerance, until the dual is as near too.
         """
-        self._inverses: list[npt.NDArray[np.float32]] | None = None
+        self._inverses: list[npt.NDArray[np.float32]] = []
         for step_number in range(_STEPS):
             if self._report is not None:
                 self._report(self._problem.n * step_number // _STEPS)
@@ -201,6 +203,8 @@ class Newton:
             gradient = self._W - self._V
             self._smoothing = worst - reached
             off = float(np.vdot(gradient, gradient)) / 2
+            if not math.isfinite(off + worst):
+                raise self._problem.overflow()
             self._dual = linear - float(np.vdot(self._V, self._V)) / 2
             room = self._target * max(self._dual, 0.0) - self._smoothing
             if not rough and off <= max(self._smoothing, room / 2):
@@ -251,7 +255,7 @@ class Newton:
         hessian.flat[:: self._size + 1] += 1.0
         factor, info = lapack.dpotrf(hessian.T, lower=0, clean=0, overwrite_a=1)
         if info != 0:
-            raise FloatingPointError("the Hessian is not positive definite")
+            raise self._problem.overflow()
         flat = np.ascontiguousarray(gradient[:, : self._k].T).ravel()
         found, _ = lapack.dpotrs(factor, flat, lower=0)
         step = np.zeros_like(gradient)
@@ -260,7 +264,7 @@ class Newton:
 
     def _solve_by_conjugates(self, width: float, gradient: Table) -> Table:
         """Conjugate gradients, preconditioned by the inverse of every label's own block."""
-        if self._inverses is None:
+        if not self._inverses:
             self._inverses = self._own_inverses(width)
         step = np.zeros_like(gradient)
         rest = gradient.copy()
@@ -303,7 +307,7 @@ class Newton:
             factor, failed = lapack.spotrf(block, lower=1, clean=0, overwrite_a=1)
             inverse, wrong = lapack.spotri(factor, lower=1, overwrite_c=1)
             if failed or wrong:
-                raise FloatingPointError("the preconditioner is not positive definite")
+                raise self._problem.overflow()
             inverses.append(inverse)
         return inverses
 

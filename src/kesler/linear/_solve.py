@@ -6,17 +6,18 @@ go on where one stopped.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from kesler._driver import Outcome, Step, Sweep, run
 from kesler.linear._dual import DualSweeps
-from kesler.linear._machine import Masses, Problem, Solution
+from kesler.linear._machine import BeyondRangeError, Masses, Problem, Solution
 from kesler.linear._newton import Newton
 
 SOLVERS = ("auto", "dual", "newton")
@@ -63,7 +64,7 @@ def solve(
         step = _NewtonThenDual(problem, tol, start, factor)
     else:
         step = DualSweeps(problem, tol, start, factor)
-    with threadpool_limits(problem.n_threads, user_api="blas"):
+    with _libraries().limit(limits=problem.n_threads, user_api="blas"):
         outcome = run(
             step, max_iter=max_iter, tol=tol, time_budget=time_budget, verbose=verbose, label=label
         )
@@ -75,6 +76,12 @@ def takes_newton(problem: Problem, solver: str) -> bool:
     if solver == "auto":
         return not _unfit_for_newton(problem) and _suits_newton(problem)
     return solver == "newton"
+
+
+@functools.cache
+def _libraries() -> Any:
+    """The BLAS whose threads are limited; to look for it takes longer than a small fit."""
+    return ThreadpoolController()
 
 
 def _unfit_for_newton(problem: Problem) -> str:
@@ -95,7 +102,7 @@ def _suits_newton(problem: Problem) -> bool:
     """Whether there are examples enough for each weight, so that second-order steps pay."""
     n, d = problem.X.shape
     weights = problem.constraints.n_labels * (d + problem.intercept)
-    return n >= max(_FEW, 2 * weights)
+    return bool(n >= max(_FEW, 2 * weights))
 
 
 class _NewtonThenDual:
@@ -122,7 +129,11 @@ class _NewtonThenDual:
 
     def sweep(self, report: Callable[[int], None] | None) -> Sweep:
         if self._step is self._newton:
-            sweep = self._newton.sweep(report)
+            try:
+                sweep = self._newton.sweep(report)
+            except BeyondRangeError:
+                self._turn_to_sweeps(None, "overflow")
+                return self._step.sweep(report)
             if sweep.value <= self._tol:
                 return sweep
             self._idle = 0 if sweep.value < 0.7 * self._best else self._idle + 1
@@ -130,10 +141,10 @@ class _NewtonThenDual:
             most = _SHORT_IDLE if self._newton.short else _IDLE
             if self._idle < most and not sweep.finished:
                 return sweep
-            self._turn_to_sweeps()
+            self._turn_to_sweeps(self._newton.solution().masses, "little headway")
             return sweep._replace(finished="")
         return self._step.sweep(report)
 
-    def _turn_to_sweeps(self) -> None:
-        self._turned = f"{self._newton.note}, with little headway; then "
-        self._step = DualSweeps(self._problem, self._tol, self._newton.solution().masses)
+    def _turn_to_sweeps(self, start: Masses | None, why: str) -> None:
+        self._turned = f"{self._newton.note}, with {why}; then "
+        self._step = DualSweeps(self._problem, self._tol, start)
