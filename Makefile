@@ -103,6 +103,7 @@ lint: $(STAMPS)/kesler $(STAMPS)/lint
 bench: $(STAMPS)/kesler $(STAMPS)/bench
 	$(BIN)/python benchmarks/online.py
 	$(BIN)/python benchmarks/svc.py
+	$(BIN)/python benchmarks/svc_cv.py
 
 docs: $(STAMPS)/kesler $(STAMPS)/docs
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs docs/_build/html

@@ -18,7 +18,7 @@ from sklearn.datasets import dump_svmlight_file, load_iris
 from sklearn.metrics import accuracy_score, hamming_loss, label_ranking_loss
 from sklearn.pipeline import Pipeline
 
-from kesler import Constraints, OnlineClassifier, load, metrics, save
+from kesler import Constraints, ConstraintSVC, OnlineClassifier, load, metrics, save
 from kesler.cli import main
 from kesler.cli._labels import constraints_of, kind_of
 from kesler.datasets import make_labelsets, make_rankings
@@ -141,6 +141,87 @@ def test_every_option_of_learning_reaches_the_estimator(iris, tmp_path):
         "verbose": 0,
     }
     assert (loaded[0].missing, loaded[0].scale) == ("impute", "range")
+
+
+def test_every_option_of_the_exact_machine_reaches_it(iris, tmp_path):
+    options = (
+        "--estimator constraint-svc --C 0.5 --aggregate sum --loss squared_hinge --no-intercept "
+        "--tol 0.01 --passes 50 --time-budget 100 --solver dual --calibration 3 "
+        "--class-weight balanced --seed 7 --jobs 2"
+    )
+    run("train", iris, "-o", tmp_path / "m.kes", *options.split())
+    assert load(tmp_path / "m.kes")[-1].get_params() == {
+        "C": 0.5,
+        "aggregate": "sum",
+        "loss": "squared_hinge",
+        "fit_intercept": False,
+        "tol": 0.01,
+        "max_iter": 50,
+        "time_budget": 100.0,
+        "solver": "dual",
+        "calibration": 3,
+        "class_weight": "balanced",
+        "random_state": 7,
+        "warm_start": False,
+        "n_jobs": 2,
+        "verbose": 0,
+    }
+
+
+def test_what_is_not_given_is_left_to_the_estimator(iris, tmp_path):
+    run("train", iris, "-o", tmp_path / "o.kes")
+    assert load(tmp_path / "o.kes")[-1].get_params() == {
+        **OnlineClassifier(random_state=0).get_params()
+    }
+    run("train", iris, "-o", tmp_path / "s.kes", "--estimator", "constraint-svc")
+    expected = ConstraintSVC(random_state=0).get_params()
+    assert load(tmp_path / "s.kes")[-1].get_params() == expected
+
+
+def test_the_exact_machine_is_learned_as_by_the_library(iris, tmp_path, capsys):
+    model, page = tmp_path / "svc.kes", tmp_path / "svc.html"
+    wanted = ["--estimator", "constraint-svc", "--calibration", "0.3", "--report", page]
+    run("train", iris, "-o", model, *wanted)
+    out = capsys.readouterr().out
+    steps = [
+        ("table", TablePreparer(nominal=[])),
+        ("model", ConstraintSVC(calibration=0.3, random_state=0)),
+    ]
+    expected = Pipeline(steps).fit(X, SPECIES)
+    svc = expected[-1]
+    for line in [
+        rf"rounds: +{svc.n_iter_}\n",
+        rf"primal objective: +{svc.primal_objective_:.6g}\n",
+        rf"dual objective: +{svc.dual_objective_:.6g}\n",
+        rf"relative gap: +{svc.duality_gap_:.2e} .tolerance 1.00e-03.\n",
+        r"stopped: +converged\n",
+    ]:
+        assert re.search(line, out), line
+    text = page.read_text(encoding="utf-8")
+    assert f"{svc.primal_objective_:.6g}" in text
+    assert f"{svc.dual_objective_:.6g}" in text
+    assert f"{svc.duality_gap_:.2e}" in text
+    assert "converged: the relative gap fell to the tolerance" in text
+    assert text.count("<svg ") == 1
+    run("predict", model, iris, "-o", tmp_path / "out.csv", "--probabilities", "--scores")
+    rows = read_rows((tmp_path / "out.csv").read_text(encoding="utf-8"))
+    assert [row["prediction"] for row in rows] == expected.predict(X).tolist()
+    for prefix, table in [
+        ("probability", expected.predict_proba(X)),
+        ("score", expected.decision_function(X)),
+    ]:
+        found = [[float(row[f"{prefix}_{name}"]) for name in svc.classes_] for row in rows]
+        assert np.array_equal(found, table)
+    run("evaluate", model, iris)
+    assert measures(capsys)["accuracy"] == round(expected.score(X, SPECIES), 4)
+
+
+def test_a_limit_of_the_exact_machine_is_said_in_the_summary(iris, tmp_path, capsys):
+    options = ["--estimator", "constraint-svc", "--passes", 1, "--tol", 1e-9]
+    run("train", iris, "-o", tmp_path / "m.kes", *options)
+    out, err = capsys.readouterr()
+    assert re.search(r"stopped: +max_iter\n", out)
+    assert err == ""
 
 
 def test_columns_are_found_by_name(iris, model, tmp_path, capsys):
@@ -724,6 +805,19 @@ def test_parquet_errors_name_the_file(tmp_path, capsys, monkeypatch):
         "train {iris} -o m.kes --kind tags",
         "train {iris} -o m.kes --pass 3",
         "train {folder}/X.npy -o m.kes --target y",
+        "train {iris} -o m.kes --estimator svm",
+        "train {iris} -o m.kes --estimator constraint-svc --rule pa1",
+        "train {iris} -o m.kes --estimator constraint-svc --no-average",
+        "train {iris} -o m.kes --estimator constraint-svc --C 0",
+        "train {iris} -o m.kes --estimator constraint-svc --tol 0",
+        "train {iris} -o m.kes --estimator constraint-svc --calibration 1",
+        "train {iris} -o m.kes --estimator constraint-svc --calibration half",
+        "train {iris} -o m.kes --estimator constraint-svc --report page.pdf",
+        "train {iris} -o m.kes --estimator constraint-svc --report {folder}/nowhere/page.html",
+        "train {iris} -o m.kes --aggregate sum",
+        "train {iris} -o m.kes --tol 0.1",
+        "train {iris} -o m.kes --report page.html",
+        "predict {model} {iris} --probabilities",
         "train {folder}/a.svm -o m.kes --scale standard",
         "predict {model} {iris} -o {iris}",
         "predict {model} {iris} -o {model}",

@@ -17,6 +17,7 @@ import kesler
 PUBLIC = {
     "kesler": [
         "ConstraintSVC",
+        "ConstraintSVCCV",
         "Constraints",
         "OnlineClassifier",
         "__version__",
@@ -36,6 +37,13 @@ PUBLIC = {
         "names",
     ],
     "kesler.experiments": ["names", "run"],
+    "kesler.linear": [
+        "ConstraintSVC",
+        "ConstraintSVCCV",
+        "OnlineClassifier",
+        "RegularizationPath",
+        "regularization_path",
+    ],
     "kesler.metrics": [
         "constraint_accuracy_scorer",
         "constraint_error",
@@ -47,7 +55,7 @@ PUBLIC = {
     ],
     "kesler.persistence": ["load", "save"],
     "kesler.preparation": ["TablePreparer"],
-    "kesler.reporting": ["Page", "format_table"],
+    "kesler.reporting": ["Page", "certificate_page", "format_table"],
     "kesler.theory": [
         "constraint_margin",
         "kesler_expansion",
@@ -57,8 +65,8 @@ PUBLIC = {
     ],
 }
 # Where names that `import kesler` gives are written; nobody needs to import these.
-HOMES = ["kesler.constraints", "kesler.linear"]
-ESTIMATORS = ["ConstraintSVC", "OnlineClassifier", "TablePreparer"]
+HOMES = ["kesler.constraints"]
+ESTIMATORS = ["ConstraintSVC", "ConstraintSVCCV", "OnlineClassifier", "TablePreparer"]
 
 MODULES = sorted(m.name for m in pkgutil.walk_packages(kesler.__path__, "kesler."))
 SOURCES = sorted(Path(kesler.__file__).parent.rglob("*.py"))

@@ -12,13 +12,14 @@ from typing import Any
 
 from kesler._version import __version__, show_versions
 from kesler.constraints import Constraints
-from kesler.linear import ConstraintSVC, OnlineClassifier
+from kesler.linear import ConstraintSVC, ConstraintSVCCV, OnlineClassifier
 from kesler.persistence import load, save
 
 _SUBPACKAGES = ("datasets", "experiments", "metrics", "preparation", "reporting", "theory")
 
 __all__ = [
     "ConstraintSVC",
+    "ConstraintSVCCV",
     "Constraints",
     "OnlineClassifier",
     "__version__",

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from kesler import _core
+from kesler import _core, _costs
 from kesler._labels import (
     codes_of_distinct,
     from_collections,
@@ -117,6 +117,7 @@ class Constraints:
     """
 
     __slots__ = (
+        "_codes",
         "_form",
         "_forms",
         "_indptr",
@@ -132,6 +133,7 @@ class Constraints:
     _indptr: IntArray | None  # None: item i is example i
     _margin: npt.NDArray[np.float64] | None  # aligned with _items, at the label on top of a pair
     _weight: npt.NDArray[np.float64] | None
+    _codes: npt.NDArray[np.int32] | None  # the class of each example, where classes have costs
     _items: npt.NDArray[np.int32]
     _form: int
     kind: Kind
@@ -154,17 +156,25 @@ class Constraints:
         forms: npt.NDArray[np.uint8] | None = None,
         margin: npt.NDArray[np.float64] | None = None,
         weight: npt.NDArray[np.float64] | None = None,
+        codes: npt.NDArray[np.int32] | None = None,
     ) -> Constraints:
         self = object.__new__(cls)
         self.kind, self.labels = kind, labels
         self._items, self._indptr, self._form, self._forms = items, indptr, form, forms
-        self._margin, self._weight = margin, weight
+        self._margin, self._weight, self._codes = margin, weight, codes
         return self
 
     # ---- made from --------------------------------------------------------------------------
 
     @classmethod
-    def from_classes(cls, y: npt.ArrayLike, labels: npt.ArrayLike | None = None) -> Constraints:
+    def from_classes(
+        cls,
+        y: npt.ArrayLike,
+        labels: npt.ArrayLike | None = None,
+        *,
+        margin: npt.ArrayLike | None = None,
+        weight: npt.ArrayLike | None = None,
+    ) -> Constraints:
         """One class for each example: it stands above every other label.
 
         Parameters
@@ -173,12 +183,31 @@ class Constraints:
             Class of each example: strings, integers, booleans or any sortable values.
         labels : array-like, optional
             All labels there are, where `y` may lack some. By default those of `y`.
+        margin, weight : array-like of float, optional
+            What it costs to take one class for another: by how much the scores should differ (1),
+            or what a violation counts (1). Either a matrix (n_labels, n_labels) with a row for each
+            class and a column for each rival, or a row of costs for each example, of shape
+            (n_samples, n_labels); where both fit it is a matrix of classes. Rows and columns follow
+            the sorted labels; the entry of the class itself is not used. A rival of weight zero is
+            none.
+
+        Notes
+        -----
+        With costs the pairs are stored one by one, some 40 bytes for each of the
+        ``n_samples * (n_labels - 1)``; without them a class takes four. A label that `relabelled`
+        or `concatenate` adds later has no cost, and so no pair.
 
         Examples
         --------
         >>> from kesler import Constraints
         >>> Constraints.from_classes(["b", "a", "b"], labels=["a", "b", "c"]).sizes
         array([2, 2, 2])
+
+        Taking "ill" for "well" is the worse mistake:
+
+        >>> cost = [[0, 5], [1, 0]]
+        >>> Constraints.from_classes(["ill", "well"], margin=cost).pairs().margin
+        array([5., 1.])
         """
         values = one_dimension(y, "y")
         if labels is None:
@@ -186,7 +215,21 @@ class Constraints:
         else:
             found = label_set(labels)
             codes = look_up(values, found, lambda p: f"example {p}")
-        return cls._make("classes", found, codes, None, _SET)
+        if margin is None and weight is None:
+            return cls._make("classes", found, codes, None, _SET)
+        margins = _costs.per_rival(margin, "margin", codes.size, found.size)
+        weights = _costs.per_rival(weight, "weight", codes.size, found.size)
+        indptr, items, margins, weights = _costs.against_rivals(codes, found.size, margins, weights)
+        return cls._make(
+            "classes",
+            found,
+            items,
+            indptr,
+            _PAIRS,
+            margin=margins,
+            weight=weights,
+            codes=codes,
+        )
 
     @classmethod
     def from_labelsets(
@@ -385,8 +428,9 @@ class Constraints:
             ends = np.cumsum([0, *(part._items.size for part in same)])
             shifted = [p._starts()[1:] + e for p, e in zip(same, ends[:-1], strict=True)]
             indptr = np.concatenate([np.zeros(1, dtype=np.int64), *shifted])
+        kind = kinds.pop() if len(kinds) == 1 else "mixed"
         return cls._make(
-            kinds.pop() if len(kinds) == 1 else "mixed",
+            kind,
             labels,
             np.concatenate([part._items for part in same]),
             indptr,
@@ -394,6 +438,11 @@ class Constraints:
             forms=None if uniform else np.concatenate([part._form_of_each() for part in same]),
             margin=_join([part._margin for part in same], [part._items.size for part in same]),
             weight=_join([part._weight for part in same], [part._items.size for part in same]),
+            codes=(
+                np.concatenate([part.class_codes() for part in same])
+                if kind == "classes" and any(part._codes is not None for part in same)
+                else None
+            ),
         )
 
     # ---- what it is -------------------------------------------------------------------------
@@ -435,7 +484,7 @@ class Constraints:
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the orders and the labels take."""
-        held = (self.labels, self._items, self._indptr, self._forms, self._margin, self._weight)
+        held = (getattr(self, name) for name in self.__slots__ if name not in ("_form", "kind"))
         return sum(a.nbytes for a in held if a is not None)
 
     def __repr__(self) -> str:
@@ -506,6 +555,7 @@ class Constraints:
             forms,
             None if self._margin is None else self._margin[keep],
             None if self._weight is None else self._weight[keep],
+            self._codes,
         )
 
     def is_consistent_with(self, other: Constraints) -> BoolArray:
@@ -591,7 +641,16 @@ class Constraints:
                 f"example {example} names label {shown(self.labels, ~item if item < 0 else item)}, "
                 "which is not among the labels given"
             )
-        return self._with(found, np.where(tiers, ~moved, moved), self._form, self._forms)
+        made = self._with(found, np.where(tiers, ~moved, moved), self._form, self._forms)
+        if self._codes is not None:
+            made._codes = table[self._codes]
+            if np.any(made._codes < 0):
+                example = int(np.argmax(made._codes < 0))
+                raise ValueError(
+                    f"example {example} names label {shown(self.labels, self._codes[example])}, "
+                    "which is not among the labels given"
+                )
+        return made
 
     # ---- as an array ------------------------------------------------------------------------
 
@@ -650,6 +709,7 @@ class Constraints:
             None if self._forms is None else self._forms[rows],
             None if self._margin is None else self._margin[take],
             None if self._weight is None else self._weight[take],
+            None if self._codes is None else self._codes[rows],
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
@@ -658,7 +718,7 @@ class Constraints:
             raise ValueError("an array of Constraints is always a new one; copy=False is refused")
         made: npt.NDArray[Any]
         if self.kind == "classes":
-            made = self.labels[self._items]
+            made = self.labels[self.class_codes()]
         elif self.kind == "labelsets":
             made = self.indicator().toarray()
         else:
@@ -679,9 +739,13 @@ class Constraints:
         """
         if self.kind not in ("classes", "labelsets"):
             raise ValueError(f"{self.kind} have no indicator; only classes and label sets do")
-        ones = np.ones(self._items.size, dtype=np.int64)
+        if self.kind == "classes":
+            held, starts = self.class_codes(), np.arange(self.n_samples + 1)
+        else:
+            held, starts = self._items, self._starts()
+        ones = np.ones(held.size, dtype=np.int64)
         return sp.csr_matrix(
-            (ones, self._items.copy(), self._starts().copy()), shape=(self.n_samples, self.n_labels)
+            (ones, held.copy(), starts.copy()), shape=(self.n_samples, self.n_labels)
         )
 
     def class_codes(self) -> npt.NDArray[np.int32]:
@@ -695,7 +759,7 @@ class Constraints:
         """
         if self.kind != "classes":
             raise ValueError(f"{self.kind} have no class codes; only classes do")
-        view: npt.NDArray[np.int32] = self._items.view()
+        view: npt.NDArray[np.int32] = (self._items if self._codes is None else self._codes).view()
         view.flags.writeable = False
         return view
 
@@ -729,7 +793,15 @@ class Constraints:
         forms: npt.NDArray[np.uint8] | None,
     ) -> Constraints:
         return Constraints._make(
-            self.kind, labels, items, self._indptr, form, forms, self._margin, self._weight
+            self.kind,
+            labels,
+            items,
+            self._indptr,
+            form,
+            forms,
+            self._margin,
+            self._weight,
+            self._codes,
         )
 
     @staticmethod

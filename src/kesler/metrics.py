@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from kesler._checks import mean, weights
 from kesler._labels import united
-from kesler._scores import FloatArray, PairBlock, pair_blocks, score_table
+from kesler._scores import FloatArray, count_violated, score_table
 from kesler._targets import read_target
 from kesler.constraints import Constraints
 
@@ -95,7 +95,7 @@ def kendall_tau(
     0.333
     """
     weight = weights(sample_weight, constraints.n_samples)
-    violated, total = _count_violated(constraints, scores)
+    violated, total = count_violated(constraints, scores)
     some = total > 0
     tau = 1 - 2 * violated[some] / total[some]
     return _mean(tau, None if weight is None else weight[some])
@@ -129,7 +129,7 @@ def ranking_loss(
     0.125
     """
     weight = weights(sample_weight, constraints.n_samples)
-    violated, total = _count_violated(constraints, scores)
+    violated, total = count_violated(constraints, scores)
     return _mean(violated / np.maximum(total, 1), weight)
 
 
@@ -182,7 +182,9 @@ def precision_at(
     return _mean(each, weights(sample_weight, each.size))
 
 
-def constraint_accuracy_scorer(estimator: Any, X: Any, y: Any) -> float:
+def constraint_accuracy_scorer(
+    estimator: Any, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None
+) -> float:
     """1 - `constraint_error`, as ``scoring=`` of scikit-learn's searches and cross-validation.
 
     Parameters
@@ -190,6 +192,7 @@ def constraint_accuracy_scorer(estimator: Any, X: Any, y: Any) -> float:
     estimator : classifier with ``decision_function`` and ``classes_``
     X : array-like or sparse matrix
     y : Constraints, or classes, or an indicator of label sets, which is read as calibrated
+    sample_weight : array-like, shape (n_samples,), optional
 
     Examples
     --------
@@ -202,10 +205,12 @@ def constraint_accuracy_scorer(estimator: Any, X: Any, y: Any) -> float:
     >>> cross_val_score(model, X, c, cv=5, scoring=constraint_accuracy_scorer).shape
     (5,)
     """
-    return 1 - constraint_error(*_judged(estimator, X, y))
+    return 1 - constraint_error(*_judged(estimator, X, y), sample_weight)
 
 
-def kendall_tau_scorer(estimator: Any, X: Any, y: Any) -> float:
+def kendall_tau_scorer(
+    estimator: Any, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None
+) -> float:
     """`kendall_tau`, as ``scoring=`` of scikit-learn's searches and cross-validation.
 
     Parameters
@@ -213,6 +218,7 @@ def kendall_tau_scorer(estimator: Any, X: Any, y: Any) -> float:
     estimator : classifier with ``decision_function`` and ``classes_``
     X : array-like or sparse matrix
     y : Constraints, or classes, or an indicator of label sets
+    sample_weight : array-like, shape (n_samples,), optional
 
     Examples
     --------
@@ -223,10 +229,12 @@ def kendall_tau_scorer(estimator: Any, X: Any, y: Any) -> float:
     >>> kendall_tau_scorer(OnlineClassifier(average=False).fit(X, c), X, c)
     1.0
     """
-    return kendall_tau(*_judged(estimator, X, y))
+    return kendall_tau(*_judged(estimator, X, y), sample_weight)
 
 
-def ranking_loss_scorer(estimator: Any, X: Any, y: Any) -> float:
+def ranking_loss_scorer(
+    estimator: Any, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None
+) -> float:
     """Minus `ranking_loss` (greater is better), as ``scoring=`` of searches and cross-validation.
 
     Parameters
@@ -234,6 +242,7 @@ def ranking_loss_scorer(estimator: Any, X: Any, y: Any) -> float:
     estimator : classifier with ``decision_function`` and ``classes_``
     X : array-like or sparse matrix
     y : Constraints, or classes, or an indicator of label sets
+    sample_weight : array-like, shape (n_samples,), optional
 
     Examples
     --------
@@ -244,32 +253,13 @@ def ranking_loss_scorer(estimator: Any, X: Any, y: Any) -> float:
     >>> ranking_loss_scorer(OnlineClassifier(average=False).fit(X, y), X, y[::-1])
     -1.0
     """
-    return -ranking_loss(*_judged(estimator, X, y))
+    return -ranking_loss(*_judged(estimator, X, y), sample_weight)
 
 
 def _mean(values: npt.NDArray[Any], weight: npt.NDArray[np.float64] | None) -> float:
     if values.size == 0 or (weight is not None and not weight.any()):
         return float("nan")
     return mean(values, weight)
-
-
-def _count_violated(
-    constraints: Constraints, scores: npt.ArrayLike
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Pairs out of order and all pairs of each example, those of the virtual label left out."""
-    violated = np.zeros(constraints.n_samples, dtype=np.int64)
-    total = np.zeros(constraints.n_samples, dtype=np.int64)
-    for block in pair_blocks(constraints, score_table(constraints, scores), closure=True):
-        real = (block.over >= 0) & (block.under >= 0)
-        violated[block.rows] = block.total(real & ~_in_order(block))
-        total[block.rows] = block.total(real)
-    return violated, total
-
-
-def _in_order(block: PairBlock) -> npt.NDArray[np.bool_]:
-    tie_won = (block.above == block.below) & (block.over < block.under)
-    in_order: npt.NDArray[np.bool_] = (block.above > block.below) | tie_won
-    return in_order
 
 
 def _judged(estimator: Any, X: Any, y: Any) -> tuple[Constraints, FloatArray]:

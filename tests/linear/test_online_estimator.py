@@ -66,7 +66,11 @@ def expected_failures(estimator):
 
 
 # test_svc_sklearn.py has ConstraintSVC in several settings, to the digits that the checks ask for.
-CHECKED = [estimator() for estimator in public_estimators() if estimator != ConstraintSVC] + [
+EXACT = {"ConstraintSVCCV": {"tol": 1e-8, "Cs": [0.1, 1.0]}}
+
+CHECKED = [
+    kind(**EXACT.get(kind.__name__, {})) for kind in public_estimators() if kind != ConstraintSVC
+] + [
     OnlineClassifier("winnow", "worst"),
     OnlineClassifier("positive_winnow", average=False),
     OnlineClassifier("pa1", "independent", n_jobs=2),
@@ -74,6 +78,8 @@ CHECKED = [estimator() for estimator in public_estimators() if estimator != Cons
 ]
 
 
+# Where all numbers lie about 100 away from zero, so small a gap is out of reach of as many rounds.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

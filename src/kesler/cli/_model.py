@@ -11,7 +11,8 @@ from sklearn.pipeline import Pipeline
 
 from kesler.cli._examples import Schema
 from kesler.cli._labels import KINDS
-from kesler.linear import OnlineClassifier
+from kesler.cli._learners import Learner
+from kesler.linear import ConstraintSVC, OnlineClassifier
 from kesler.persistence._models import read_model
 from kesler.preparation import TablePreparer
 
@@ -24,13 +25,13 @@ class Model:
 
     Attributes
     ----------
-    estimator : OnlineClassifier, or a Pipeline that ends in one
-    classifier : OnlineClassifier
+    estimator : OnlineClassifier, ConstraintSVC, or a Pipeline that ends in one
+    classifier : OnlineClassifier or ConstraintSVC
     schema : Schema
     """
 
     estimator: Any
-    classifier: OnlineClassifier
+    classifier: Learner
     schema: Schema
 
     @property
@@ -64,7 +65,7 @@ def load_model(path: str, n_jobs: int | None) -> Model:
         [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
     )
     classifier, first = steps[-1], steps[0]
-    if not isinstance(classifier, OnlineClassifier):
+    if not isinstance(classifier, (OnlineClassifier, ConstraintSVC)):
         raise ValueError(f"{path} is a {type(classifier).__name__}, which predicts no labels")
     classifier.set_params(n_jobs=n_jobs)
     n_features = getattr(first, "n_features_in_", None) or classifier.n_features_in_

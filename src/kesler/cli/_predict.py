@@ -42,6 +42,11 @@ def add(commands: Commands) -> None:
     parser.add_argument("--top", type=whole(1), metavar="L", help="add the L best labels")
     parser.add_argument("--scores", action="store_true", help="add the score of each label")
     parser.add_argument(
+        "--probabilities",
+        action="store_true",
+        help="add those of a model trained with --calibration",
+    )
+    parser.add_argument(
         "--target", metavar="COLUMN", help="column to leave out, where the model knows no names"
     )
     add_jobs(parser)
@@ -52,6 +57,8 @@ def _run(options: argparse.Namespace) -> None:
     model = load_model(options.model, options.jobs)
     if options.top is not None and options.top > len(model.names):
         raise UsageError(f"--top {options.top}: the model knows {len(model.names)} labels")
+    if options.probabilities and not hasattr(model.classifier, "predict_proba"):
+        raise UsageError("--probabilities: the model was trained without --calibration")
     wanted = Wanted(schema=model.schema, target=options.target, labels=False)
     X = read_examples(options.data, wanted).X
     with written(options.output) as stream:
@@ -80,6 +87,8 @@ def _header(model: Model, options: argparse.Namespace) -> list[str]:
         header.append("ranking")
     if options.top is not None:
         header += [f"top_{place}" for place in range(1, options.top + 1)]
+    if options.probabilities:
+        header += [f"probability_{name}" for name in model.names]
     if options.scores:
         header += [f"score_{name}" for name in model.names]
     return header
@@ -94,6 +103,8 @@ def _columns(model: Model, rows: Any, options: argparse.Namespace) -> Iterator[l
     if options.top is not None:
         best = classifier.predict_labelset(rows, options.top)
         yield from ([str(label) for label in column.tolist()] for column in best.T)
+    if options.probabilities:
+        yield from classifier.predict_proba(rows).T.astype(np.str_).tolist()
     if options.scores:
         # As text of the scores' own precision: a float32 has no sixteen digits to show.
         yield from label_scores(model, rows).T.astype(np.str_).tolist()

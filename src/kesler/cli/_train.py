@@ -5,27 +5,33 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
-from kesler import _core
 from kesler.cli._examples import Examples, Wanted
 from kesler.cli._labels import constraints_of
+from kesler.cli._learners import Learner, add_learners, learner_of, rows_of
 from kesler.cli._model import notes_of
-from kesler.cli._options import Commands, add_command, add_jobs, add_labels, defaults, whole
+from kesler.cli._options import Commands, add_command, add_jobs, add_labels
 from kesler.cli._read import read_examples
 from kesler.cli._streams import UsageError, check_output, written
 from kesler.constraints import Constraints
-from kesler.linear import OnlineClassifier
+from kesler.linear import ConstraintSVC
 from kesler.persistence._models import pack_model, write_model
 from kesler.preparation import TablePreparer
+from kesler.reporting import certificate_page
 
 _EXAMPLES = """\
   kesler train flowers.csv -o flowers.kes
   kesler train flowers.csv --target species --passes 50 -o flowers.kes
   kesler train songs.parquet --kind labelsets --rule pa1 --C 0.1 -o songs.kes
+  kesler train news.svm.gz --estimator constraint-svc --C 0.5 --report news.html -o news.kes
   kesler train news.svm.gz --rule winnow --early-stopping -o news.kes
   kesler train X.npy --labels y.npy --scale standard -o numbers.kes
 """
@@ -58,69 +64,12 @@ def add(commands: Commands) -> None:
         choices=["standard", "range", "none"],
         help="numbers to mean 0 and deviation 1, or to 0..1 (standard for tables, none for arrays)",
     )
-    _add_learner(parser.add_argument_group("learning"))
-    add_jobs(parser, "the error on the share held out")
-
-
-def _add_learner(group: Any) -> None:
-    own = defaults(OnlineClassifier)
-    group.add_argument(
-        "--rule",
-        choices=_core.rule_names(),
-        default=own["rule"],
-        help=f"how to move ({own['rule']})",
-    )
-    group.add_argument(
-        "--update",
-        choices=["all", "worst", "independent"],
-        default=own["update"],
-        help=f"violated pairs to move on; independent is one-vs-all ({own['update']})",
-    )
-    group.add_argument(
-        "--passes",
-        dest="max_iter",
-        type=whole(1),
-        default=own["max_iter"],
-        metavar="N",
-        help=f"over the data, at most ({own['max_iter']})",
-    )
-    for option, name, text in [
-        ("average", "average", "predict with the mean of the weights over all steps"),
-        ("shuffle", "shuffle", "a new random order in each pass"),
-        ("intercept", "fit_intercept", "a threshold for each label"),
-        ("early-stopping", "early_stopping", "stop by the error on a share held out"),
-    ]:
-        group.add_argument(
-            f"--{option}",
-            dest=name,
-            action=argparse.BooleanOptionalAction,
-            default=own[name],
-            help=f"{text} ({'yes' if own[name] else 'no'})",
-        )
-    for option, name, kind, text in [
-        ("C", "C", float, "how aggressive pa1 and pa2 are"),
-        ("promotion", "promotion", float, "factor of winnow"),
-        ("validation-fraction", "validation_fraction", float, "the share held out"),
-        ("patience", "n_iter_no_change", whole(1), "passes without a lower error to wait for"),
-    ]:
-        group.add_argument(
-            f"--{option}",
-            dest=name,
-            type=kind,
-            default=own[name],
-            metavar="N" if option == "patience" else "X",
-            help=f"{text} ({own[name]})",
-        )
-    group.add_argument(
-        "--class-weight", choices=["balanced"], help="make rare classes weigh as much as others"
-    )
-    group.add_argument(
-        "--seed",
-        dest="random_state",
-        type=whole(0),
-        default=0,
-        metavar="N",
-        help="of what is random (0)",
+    add_learners(parser)
+    add_jobs(parser, "learning, or the error on the share held out")
+    parser.add_argument(
+        "--report",
+        metavar="PAGE",
+        help="write the certificate of constraint-svc as a page, .html or .md",
     )
 
 
@@ -128,7 +77,9 @@ def _run(options: argparse.Namespace) -> None:
     check_output(options.output, options.data, options.labels)
     if options.output == "-" and sys.stdout.isatty():
         raise UsageError("a model is no text for a terminal; give -o a file, or a pipe")
-    classifier = _classifier(options)
+    classifier = learner_of(options)
+    if options.report is not None:
+        _check_report(options, classifier)
     examples = read_examples(
         options.data,
         Wanted(target=options.target, labels_path=options.labels, nominal=options.nominal),
@@ -140,7 +91,10 @@ def _run(options: argparse.Namespace) -> None:
     examples.schema.kind = constraints.kind
     estimator = _estimator(classifier, options, examples)
     start = time.perf_counter()
-    estimator.fit(examples.X, constraints)
+    with warnings.catch_warnings():
+        # The summary says by what it was stopped, and at which gap.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        estimator.fit(examples.X, constraints)
     seconds = time.perf_counter() - start
     classifier.set_params(verbose=0)
     with written(options.output) as stream:
@@ -148,22 +102,25 @@ def _run(options: argparse.Namespace) -> None:
     shown = sys.stderr if options.output == "-" else sys.stdout
     print(_summary(examples, constraints, classifier, seconds), file=shown)
     print(f"{'model:':<20} {options.output}", file=shown)
+    if options.report is not None:
+        assert isinstance(classifier, ConstraintSVC)
+        page = certificate_page(classifier, f"Learned from {Path(options.data).name}")
+        print(f"{'report:':<20} {page.save(options.report)}", file=shown)
 
 
-def _classifier(options: argparse.Namespace) -> OnlineClassifier:
-    names = defaults(OnlineClassifier)
-    given = {name: value for name, value in vars(options).items() if name in names}
-    classifier = OnlineClassifier(**given, n_jobs=options.jobs, verbose=1)
-    try:
-        classifier._check_parameters()
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    return classifier
+def _check_report(options: argparse.Namespace, classifier: Learner) -> None:
+    if not isinstance(classifier, ConstraintSVC):
+        raise UsageError("--report shows a certificate; only --estimator constraint-svc has one")
+    check_output(options.report, options.data, options.labels)
+    if Path(options.report).suffix.lower() not in (".html", ".htm", ".md"):
+        raise UsageError(f"--report {options.report}: a page is .html or .md")
+    if not Path(options.report).absolute().parent.is_dir():
+        raise UsageError(f"--report {options.report}: there is no such folder")
+    if find_spec("matplotlib") is None:
+        raise ImportError("figures need matplotlib: pip install 'kesler[report]'")
 
 
-def _estimator(
-    classifier: OnlineClassifier, options: argparse.Namespace, examples: Examples
-) -> Any:
+def _estimator(classifier: Learner, options: argparse.Namespace, examples: Examples) -> Any:
     """The classifier, behind what prepares tables for it."""
     if not examples.is_table and options.scale in (None, "none"):
         return classifier
@@ -180,7 +137,7 @@ def _estimator(
 
 
 def _summary(
-    examples: Examples, constraints: Constraints, classifier: OnlineClassifier, seconds: float
+    examples: Examples, constraints: Constraints, classifier: Learner, seconds: float
 ) -> str:
     schema = examples.schema
     kind = {"labelsets": "label sets"}.get(constraints.kind, constraints.kind)
@@ -188,8 +145,7 @@ def _summary(
         ["examples", len(examples)],
         ["features", schema.n_features],
         ["labels", f"{constraints.n_labels} ({kind})"],
-        ["passes", classifier.n_iter_],
-        ["moved in last pass", f"{classifier.mistakes_[-1]} examples"],
+        *rows_of(classifier),
         ["seconds", f"{seconds:.2f}"],
     ]
     if schema.columns is not None:

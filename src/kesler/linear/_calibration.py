@@ -19,7 +19,7 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, Strati
 
 from kesler.constraints import Constraints
 from kesler.linear._machine import Masses, Problem, Solution
-from kesler.linear._sorter import FloatArray, Sorter
+from kesler.linear._sorter import FloatArray
 
 _WIDEST = 20.0  # of log temperature; beyond it probabilities are 0 and 1, or all alike
 
@@ -61,8 +61,7 @@ def calibrate(problem: Problem, solution: Solution, parts: float, solve: Solve) 
         if not kept.any():
             continue
         part = replace(problem, weight=kept)
-        table = solve(part, solution.masses.without(left_out)).table
-        sorter = Sorter(table, constraints.n_labels, problem.intercept, constraints.calibrated)
+        sorter = part.sorter(solve(part, solution.masses.without(left_out)).table)
         out.append(sorter.scores(problem.X, problem.n_threads, left_out))
         rows.append(left_out)
     if not rows:

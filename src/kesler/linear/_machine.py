@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from kesler import _core
 from kesler.constraints import Constraints
-from kesler.linear._sorter import FloatArray, aligned_zeros, as_rows
+from kesler.linear._sorter import FloatArray, Sorter, aligned_zeros, as_rows
 
 AGGREGATES = ("max", "sum")
 LOSSES = ("hinge", "squared_hinge")
@@ -97,6 +97,11 @@ class Problem:
     def table(self) -> FloatArray:
         """Weights of zero."""
         return aligned_zeros((self.X.shape[1] + self.intercept, self.lanes), self.X.dtype)
+
+    def sorter(self, table: FloatArray) -> Sorter:
+        """What sorts labels with these weights."""
+        k = self.constraints.n_labels
+        return Sorter(table, k, self.intercept, self.constraints.calibrated)
 
     def solver(self, table: FloatArray, C: float) -> Any:
         """The core's dual solver over a table of zeros."""

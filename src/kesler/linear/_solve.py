@@ -18,11 +18,11 @@ from threadpoolctl import ThreadpoolController
 from kesler._driver import Outcome, Step, Sweep, run
 from kesler.linear._dual import DualSweeps
 from kesler.linear._machine import BeyondRangeError, Masses, Problem, Solution
-from kesler.linear._newton import Newton
+from kesler.linear._newton import DIRECT, Newton
 
 SOLVERS = ("auto", "dual", "newton")
 
-_FEW = 1000  # examples of which sweeps make short work
+_PER_EXAMPLE = 1000  # a square of so many weights is factored in the time of few passes
 _LOOSE = 5e-3  # tolerances that sweeps reach in few passes from good weights
 _IDLE, _SHORT_IDLE = 8, 3  # rounds in which the gap hardly falls, until sweeps take over; the
 # second where Newton's steps have next to no length
@@ -64,7 +64,7 @@ def solve(
     step: Solver
     if solver == "newton":
         step = Newton(problem, tol, start, factor)
-    elif solver == "auto" and not why_not and _suits_newton(problem):
+    elif takes_newton(problem, solver):
         step = _NewtonThenDual(problem, tol, start, factor)
     else:
         step = DualSweeps(problem, tol, start, factor)
@@ -73,6 +73,13 @@ def solve(
             step, max_iter=max_iter, tol=tol, time_budget=time_budget, verbose=verbose, label=label
         )
         return step.solution(), replace(outcome, note=step.note)
+
+
+def takes_newton(problem: Problem, solver: str) -> bool:
+    """Whether the algorithm begins with Newton's method."""
+    if solver == "auto":
+        return not _beyond_newton(problem) and _suits_newton(problem)
+    return solver == "newton"
 
 
 @functools.cache
@@ -90,6 +97,8 @@ def _beyond_newton(problem: Problem) -> str:
         return f"loss is {problem.loss!r}"
     if constraints.kind != "classes":
         return f"y holds {constraints.kind}"
+    if constraints.has_margins:
+        return "y holds costs"
     if constraints.n_labels < 2:
         return "y holds a single class"
     if sp.issparse(problem.X):
@@ -100,10 +109,10 @@ def _beyond_newton(problem: Problem) -> str:
 
 
 def _suits_newton(problem: Problem) -> bool:
-    """Whether there are examples enough for each weight, so that second-order steps pay."""
+    """Whether second-order steps pay: few weights to solve for, or examples enough for each."""
     n, d = problem.X.shape
     weights = problem.constraints.n_labels * (d + problem.intercept)
-    return bool(n >= max(_FEW, 2 * weights))
+    return bool(n >= 2 * weights if weights > DIRECT else weights**2 <= _PER_EXAMPLE * n)
 
 
 class _NewtonThenDual:

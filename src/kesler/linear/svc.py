@@ -193,46 +193,66 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         with _checks.unchanged_on_error(self):
-            problem, target = self._problem(X, y, sample_weight)
+            problem, target = self._problem(X, y, sample_weight, self.C)
             start, factor = self._start(problem)
-            solution, outcome = self._solve(problem, start, factor)
-            self._keep(problem, target, solution, outcome)
-            if self.calibration is not None:
-                self._calibration: Calibration = calibrate(
-                    problem,
-                    solution,
-                    self.calibration,
-                    lambda part, masses: self._solve(part, masses, 1.0)[0],
-                )
+            self._learn(problem, target, start, factor)
         return self
+
+    def _learn(self, problem: Problem, target: Target, start: Masses | None, factor: float) -> None:
+        """Solve, keep what was found, and calibrate it where that is asked for."""
+        solution, outcome = self._solve(problem, start, factor)
+        self._keep(problem, target, solution, outcome)
+        if self.calibration is not None:
+            self._calibration: Calibration = calibrate(
+                problem,
+                solution,
+                self.calibration,
+                lambda part, masses: self._solve(part, masses, 1.0)[0],
+            )
 
     def _solve(
         self, problem: Problem, start: Masses | None, factor: float
     ) -> tuple[Solution, Outcome]:
+        return self._solve_by(self.solver, problem, start, factor)
+
+    def _follow(
+        self, problem: Problem, start: Masses | None, factor: float, near: bool
+    ) -> tuple[Solution, Outcome]:
+        """The next solution of a path; `near` where few sweeps lead from one to the next."""
+        sweeps = near and self.solver == "auto" and start is not None
+        return self._solve_by("dual" if sweeps else self.solver, problem, start, factor)
+
+    def _solve_by(
+        self, solver: str, problem: Problem, start: Masses | None, factor: float
+    ) -> tuple[Solution, Outcome]:
         return solve(
             problem,
-            self.solver,
+            solver,
             tol=float(self.tol),
             max_iter=int(self.max_iter),
             time_budget=self.time_budget,
             start=start,
             factor=factor,
-            verbose=int(self.verbose),
+            verbose=self._verbosity,
             label=type(self).__name__,
         )
 
+    @property
+    def _verbosity(self) -> int:
+        """What a single solution is asked to show."""
+        return int(self.verbose)
+
     def _check_parameters(self) -> None:
-        if isinstance(self.C, (float, np.floating)) and np.isposinf(self.C):
-            raise ValueError(
-                "C=inf, the hard margin, is not supported: where the data cannot be sorted without "
-                "an error there is no solution; use a large C, such as 1e4"
-            )
-        _checks.real("C", self.C, above=0)
+        check_C("C", self.C)
+        _checks.flag("warm_start", self.warm_start)
+        self._check_settings()
+
+    def _check_settings(self) -> None:
+        """The parameters that do not depend on how C is found."""
         _checks.one_of("aggregate", self.aggregate, AGGREGATES)
         _checks.one_of("loss", self.loss, LOSSES)
         _checks.one_of("solver", self.solver, SOLVERS)
-        for name in ("fit_intercept", "warm_start"):
-            _checks.flag(name, getattr(self, name))
+        _checks.flag("fit_intercept", self.fit_intercept)
         _checks.real("tol", self.tol, above=0)
         _checks.whole("max_iter", self.max_iter, at_least=1)
         if self.time_budget is not None:
@@ -247,7 +267,7 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
             _checks.whole("verbose", self.verbose, at_least=0)
 
     def _problem(
-        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, C: float
     ) -> tuple[Problem, Target]:
         X = self._read(X, reset=True, dtype=None)
         target = read_target(y, X.shape[0])
@@ -279,7 +299,7 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
             X=X,
             constraints=constraints,
             weight=weight,
-            C=float(self.C),
+            C=float(C),
             aggregate=self.aggregate,
             loss=self.loss,
             intercept=bool(self.fit_intercept),
@@ -298,16 +318,11 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
         return self._masses._replace(values=values), problem.C / self._fitted_C
 
     def _keep(self, problem: Problem, target: Target, solution: Solution, outcome: Outcome) -> None:
-        constraints = target.constraints
-        self._table = Sorter(
-            solution.table, constraints.n_labels, problem.intercept, constraints.calibrated
-        )
-        self._answer = target.answer
+        self._stand(target, problem.sorter(solution.table))
         self._masses = solution.masses
         self._fitted_C = problem.C
         self._fingerprint = _fingerprint(problem)
         self._shares = _shares(problem, solution.masses)
-        self.classes_ = constraints.labels
         self.primal_objective_ = solution.certified.primal
         self.dual_objective_ = solution.certified.dual
         self.duality_gap_ = solution.certified.gap
@@ -323,10 +338,18 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
                 stacklevel=3,
             )
 
+    def _stand(self, target: Target, sorter: Sorter) -> None:
+        """Answer by this sorter."""
+        self._table = sorter
+        self._answer = target.answer
+        self.classes_ = target.constraints.labels
+
     @property
     def dual_coef_(self) -> sp.csr_array:
         """The share of each training example in the weights of each label."""
         self._sorter()
+        if not hasattr(self, "_shares"):
+            raise AttributeError("dual_coef_ is not kept in a model file; fit makes it")
         return self._shares
 
     @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
@@ -356,6 +379,16 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def check_C(name: str, C: Any) -> None:
+    """Refuse what is no positive number, and say of infinity why."""
+    if isinstance(C, (float, np.floating)) and np.isposinf(C):
+        raise ValueError(
+            f"{name}=inf, the hard margin, is not supported: where the data cannot be sorted "
+            "without an error there is no solution; use a large C, such as 1e4"
+        )
+    _checks.real(name, C, above=0)
 
 
 def _shares(problem: Problem, masses: Masses) -> sp.csr_array:

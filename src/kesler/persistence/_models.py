@@ -26,6 +26,8 @@ FORMAT_VERSION = 1
 
 # Name in the file: module of the class, module of its codec.
 _CODECS = {
+    "ConstraintSVC": ("kesler.linear.svc", "kesler.persistence._svc"),
+    "ConstraintSVCCV": ("kesler.linear.svc_cv", "kesler.persistence._svc"),
     "OnlineClassifier": ("kesler.linear.online", "kesler.persistence._online"),
     "TablePreparer": ("kesler.preparation", "kesler.persistence._preparer"),
     "Pipeline": ("sklearn.pipeline", "kesler.persistence._pipeline"),
@@ -39,9 +41,10 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    estimator : OnlineClassifier, TablePreparer, or scikit-learn Pipeline of these
+    estimator : ConstraintSVC, ConstraintSVCCV, OnlineClassifier, TablePreparer, Pipeline of these
         Fitted. Labels may be text, numbers or booleans. A ``random_state`` must be an integer or
-        None: the state of a generator is not stored, and it is refused rather than forgotten.
+        None: the state of a generator is not stored, and it is refused rather than forgotten. Dual
+        variables are left out: what is loaded has no ``dual_coef_``.
     path : path-like
         The file, which is replaced as a whole: whoever reads it meanwhile finds the old one.
 
@@ -70,7 +73,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    OnlineClassifier, TablePreparer or Pipeline
+    ConstraintSVC, ConstraintSVCCV, OnlineClassifier, TablePreparer or Pipeline
 
     Raises
     ------

@@ -9,13 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from kesler import _core
-from kesler._driver import Outcome, Record
 from kesler.linear import OnlineClassifier
 from kesler.linear._network import Network
-from kesler.linear._sorter import aligned_zeros
-from kesler.persistence._values import Array, Arrays, Fields, Stored, pack, plain
-
-_ANSWERS = ("classes", "indicator", "sparse indicator", "orders", "top")
+from kesler.persistence._sorters import (
+    answer,
+    check_features,
+    check_others,
+    history,
+    outcome,
+    sorted_labels,
+    table,
+)
+from kesler.persistence._values import Arrays, Fields, Stored, pack, plain
 
 
 def encode(model: OnlineClassifier) -> tuple[Fields, Arrays]:
@@ -40,9 +45,7 @@ def encode(model: OnlineClassifier) -> tuple[Fields, Arrays]:
     if network.logs is not None:
         arrays["logs"] = network.logs[:, :used]
     if hasattr(model, "outcome_"):
-        outcome = model.outcome_
-        fields["outcome"] = outcome.status
-        arrays["history"] = np.array(outcome.history, dtype=np.float64).reshape(-1, 3)
+        fields["outcome"], arrays["history"] = model.outcome_.status, history(model.outcome_)
     if hasattr(model, "feature_names_in_"):
         fields["names"], arrays["names"] = pack(model.feature_names_in_, "the feature names")
     return fields, arrays
@@ -51,11 +54,10 @@ def encode(model: OnlineClassifier) -> tuple[Fields, Arrays]:
 def decode(stored: Stored) -> OnlineClassifier:
     """The model, if what is stored fits together."""
     model = OnlineClassifier(**stored.parameters(set(OnlineClassifier().get_params())))
-    _check_parameters(model)
+    model._check_parameters()
+    check_others(model)
     network = _network(stored)
-    model._answer = stored.option("answer", _ANSWERS)
-    if "indicator" in model._answer and not network.virtual:
-        raise ValueError("the model answers label sets, but has no virtual label")
+    model._answer = answer(stored, network.virtual)
     model._network = network
     model._laid_out = network.sorter().laid_out() if stored.flag("laid_out") else None
     model.classes_ = network.labels
@@ -67,44 +69,23 @@ def decode(stored: Stored) -> OnlineClassifier:
     if not all(type(count) is int for count in model.mistakes_):
         raise ValueError("the numbers of mistakes are not all integers")
     if "outcome" in stored:
-        model.outcome_ = _outcome(stored)
+        model.outcome_ = outcome(stored)
     if "names" in stored:
         model.feature_names_in_ = stored.names("names", model.n_features_in_)
     return model
 
 
-def _check_parameters(model: OnlineClassifier) -> None:
-    """All of them, also those that `fit` leaves to others to check."""
-    model._check_parameters()
-    weight = model.class_weight
-    if not (weight is None or weight == "balanced" or isinstance(weight, dict)):
-        raise ValueError(f"class_weight is {weight!r}")
-    for name in ("n_jobs", "random_state", "verbose"):
-        value = getattr(model, name)
-        if not (value is None or isinstance(value, int)):
-            raise ValueError(f"{name} is {value!r}")
-
-
 def _network(stored: Stored) -> Network:
-    labels = stored.labels("labels")
-    if labels.size == 0:
-        raise ValueError("the model has no labels")
-    try:
-        ordered = bool(np.all(labels[:-1] < labels[1:]))
-    except TypeError:
-        ordered = False
-    if not ordered:
-        raise ValueError("the labels are not sorted, or one stands twice")
+    labels = sorted_labels(stored)
     intercept, virtual = stored.flag("intercept"), stored.flag("virtual")
     used = labels.size + virtual
-    weights = _table(stored, "weights", used, None)
-    if weights.shape[0] - intercept < 1:
-        raise ValueError("the model has no features")
+    weights = table(stored, "weights", used, None)
+    check_features(weights, intercept)
     network = Network(
         labels,
         weights,
-        _table(stored, "sums", used, weights) if stored.has_array("sums") else None,
-        _table(stored, "logs", used, weights) if stored.has_array("logs") else None,
+        table(stored, "sums", used, weights) if stored.has_array("sums") else None,
+        table(stored, "logs", used, weights) if stored.has_array("logs") else None,
         stored.array("state", "f", 1).astype(np.float64),
         intercept,
         virtual,
@@ -117,29 +98,3 @@ def _network(stored: Stored) -> Network:
     if (network.logs is not None, network.first) not in traits:
         raise ValueError("the weights are those of no rule")
     return network
-
-
-def _table(stored: Stored, name: str, used: int, like: Array | None) -> Array:
-    """A table of weights, with its lanes padded as the core wants them."""
-    held = stored.array(name, "f", 2)
-    if held.dtype.itemsize not in (4, 8):
-        raise ValueError(f"array {name!r} is of type {held.dtype}")
-    rows = held.shape[0] if like is None else like.shape[0]
-    if held.shape != (rows, used) or (like is not None and held.dtype != like.dtype):
-        raise ValueError(
-            f"array {name!r} is of shape {held.shape} and type {held.dtype}, which does not fit "
-            f"{used} labels and the other arrays"
-        )
-    if held.size and not np.isfinite([held.min(), held.max()]).all():
-        raise ValueError(f"array {name!r} holds what is no finite number")
-    table = aligned_zeros((rows, _core.lanes_for(used)), held.dtype)
-    table[:, :used] = held
-    return table
-
-
-def _outcome(stored: Stored) -> Outcome:
-    history = stored.array("history", "f", 2)
-    if history.shape[0] == 0 or history.shape[1] != 3 or not np.isfinite(history).all():
-        raise ValueError(f"a history of shape {history.shape}")
-    records = tuple(Record(int(n), s, v) for n, s, v in history.tolist())
-    return Outcome(stored.field("outcome", str), len(records), records[-1].value, records)
