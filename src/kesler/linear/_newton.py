@@ -34,6 +34,7 @@ _ENOUGH = 0.1  # of what smoothing costs a step of the first rounds must promise
 _SHORT = 0.05  # a step of this part of Newton's own tells of rows that are far out
 _ROUNDS = 4  # certificates that bring nothing, until it is the precision that ends it
 _PAIRS = 20_000  # pairs of carriers, beyond which rows are sampled for the Hessian
+_DAMPINGS = (0.0, 1e-7, 1e-5, 1e-3)
 _SAMPLE = 800  # rows for a block of the preconditioner
 _CONJUGATES, _PRECISE = 20, 0.3  # steps of conjugate gradients, what they leave of the gradient
 # One row of so many stands for all, at these widths; the last width is the first of all rows.
@@ -115,6 +116,17 @@ class Newton:
         return Solution(self._table, masses, self._certified)
 
     @property
+    def direct(self) -> bool:
+        """Whether the Hessian is factored."""
+        return bool(self._size <= DIRECT)
+
+    @property
+    def passes(self) -> float:
+        """About how many passes over the data its steps were worth."""
+        solving = 0.1 * self._size**2 / self._problem.n if self.direct else 2 * _CONJUGATES
+        return self.steps * (5 + solving)
+
+    @property
     def primal(self) -> float:
         """The least objective seen over all rows."""
         return self._kept[0]
@@ -140,8 +152,14 @@ class Newton:
                 self._pick(np.sort(order[: n // part]))
                 self._split(math.inf)
                 self._minimise(_STAGES[part], rough=True)
-        self._pick(np.arange(n))
-        self._split(_REACH)
+        total = self._pick(np.arange(n))
+        self._kept = (total, np.zeros_like(self._W))  # of no weights, where every loss is 1
+        primal = float(np.vdot(self._W, self._W)) / 2 + self._split(_REACH)
+        if primal < total:
+            self._kept = (primal, self._W.copy())
+        else:
+            self._W[...] = 0
+            self._split(math.inf)
         self._width = _STAGES[1]
         self._minimise(self._width, rough=True)
         self._recentre(_REACH)
@@ -173,13 +191,15 @@ class Newton:
             self._W[...] = self._kept[1]
             self._split(math.inf)
 
-    def _pick(self, rows: npt.NDArray[np.int64]) -> None:
+    def _pick(self, rows: npt.NDArray[np.int64]) -> float:
+        """Learns from these rows from now on; the sum of what they count."""
         problem = self._problem
         weight = np.ones(rows.size) if problem.weight is None else problem.weight[rows]
         cap = problem.C * weight
         if rows.size < problem.n:
             cap *= problem.n / rows.size
         self._core.pick(rows, cap.astype(problem.X.dtype))
+        return float(cap.sum())
 
     def _split(self, reach: float) -> float:
         self._table[...] = self._W
@@ -221,7 +241,7 @@ class Newton:
             if not rough and off <= max(self._smoothing, room / 2):
                 break
             rough = rough or room < 0  # the dual need not be near yet
-            if rough and self._size > DIRECT and step_number == _INDIRECT:
+            if rough and not self.direct and step_number == _INDIRECT:
                 break
             step = self._solve(width, gradient)
             decrement = float(np.vdot(gradient, step)) / 2
@@ -259,16 +279,20 @@ class Newton:
         return by
 
     def _solve(self, width: float, gradient: Table) -> Table:
-        if self._size <= DIRECT:
+        if self.direct:
             return self._solve_directly(width, gradient)
         return self._solve_by_conjugates(width, gradient)
 
     def _solve_directly(self, width: float, gradient: Table) -> Table:
         hessian = np.empty((self._size, self._size))
-        self._core.hessian(width, _PAIRS, hessian)
-        hessian.flat[:: self._size + 1] += 1.0
-        factor, info = lapack.dpotrf(hessian.T, lower=0, clean=0, overwrite_a=1)
-        if info != 0:
+        for damping in _DAMPINGS:  # of what rounding made indefinite
+            self._core.hessian(width, _PAIRS, hessian)
+            diagonal = hessian.ravel()[:: self._size + 1]
+            diagonal += 1.0 + damping * float(diagonal.max())
+            factor, failed = lapack.dpotrf(hessian.T, lower=0, clean=0, overwrite_a=1)
+            if not failed:
+                break
+        else:
             raise self._problem.overflow()
         flat = np.ascontiguousarray(gradient[:, : self._k].T).ravel()
         found, _ = lapack.dpotrs(factor, flat, lower=0)

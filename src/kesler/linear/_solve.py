@@ -24,7 +24,9 @@ SOLVERS = ("auto", "dual", "newton")
 
 _PER_EXAMPLE = 1000  # a square of so many weights is factored in the time of few passes
 _LOOSE = 5e-3  # tolerances that sweeps reach in few passes from good weights
-_IDLE, _SHORT_IDLE = 8, 3  # rounds in which the gap hardly falls, until sweeps take over; the
+_ROUNDS = 6  # rounds after which the gap should be no larger than the objective
+_NEARLY = 1e-2  # a gap from which sweeps are left to go on
+_IDLE, _SHORT_IDLE = 8, 3  # rounds in which the gap hardly falls, until it is the sweeps' turn; the
 # second where Newton's steps have next to no length
 
 
@@ -65,7 +67,7 @@ def solve(
     if solver == "newton":
         step = Newton(problem, tol, start, factor)
     elif takes_newton(problem, solver):
-        step = _NewtonThenDual(problem, tol, start, factor)
+        step = Auto(problem, tol, start, factor)
     else:
         step = DualSweeps(problem, tol, start, factor)
     with _libraries().limit(limits=problem.n_threads, user_api="blas"):
@@ -115,20 +117,25 @@ def _suits_newton(problem: Problem) -> bool:
     return bool(n >= 2 * weights if weights > DIRECT else weights**2 <= _PER_EXAMPLE * n)
 
 
-class _NewtonThenDual:
-    """Newton's method, until it makes no headway; then sweeps from where it stopped.
+class Auto:
+    """Newton's method, and dual sweeps where it makes no headway.
 
-    On wide data its weights are good long before its dual variables are. For a loose tolerance
-    sweeps bring the dual near sooner, while the weights remain those of Newton's method until the
-    sweeps have better ones.
+    What it finds hard (rows far out, classes that hardly overlap) sweeps mostly find easy, and the
+    other way round: if they are not through after twice its passes, it is Newton's turn again, to
+    the end. On wide data its weights are good long before its dual variables are; for a loose
+    tolerance sweeps bring the dual near sooner. The solution has the better weights and the better
+    dual variables of the two.
     """
 
     def __init__(self, problem: Problem, tol: float, start: Masses | None, factor: float) -> None:
         self._problem, self._tol = problem, tol
         self._newton = Newton(problem, tol, start, factor)
         self._dual: DualSweeps | None = None
+        self._sweeps = False  # whose turn it is
+        self._spent = ""  # why Newton's method cannot go on
+        self._allowed = 0.0  # passes of sweeps until it is Newton's turn again
+        self._rounds = self._idle = 0
         self._least = self._best = math.inf
-        self._idle = 0
         self._why = ""
 
     @property
@@ -139,56 +146,72 @@ class _NewtonThenDual:
     def note(self) -> str:
         if self._dual is None:
             return self._newton.note
-        return f"{self._newton.note}, with {self._why}; then {self._dual.note}"
+        return f"{self._newton.note} ({self._why}); {self._dual.note}"
 
     def solution(self) -> Solution:
         if self._dual is None:
             return self._newton.solution()
         solution = self._dual.solution()
-        if self._newton.primal < solution.certified.primal:
-            weights = self._newton.weights
-            certified = self._problem.certify(solution.masses, weights)
-            return Solution(weights, solution.masses, certified)
-        return solution
+        if self._spent == "overflow":
+            return solution
+        other = self._newton.solution()
+        if other.certified.dual > solution.certified.dual:
+            solution, other = other, solution
+        if other.certified.primal >= solution.certified.primal:
+            return solution
+        certified = self._problem.certify(solution.masses, other.table)
+        return Solution(other.table, solution.masses, certified)
 
     def sweep(self, report: Callable[[int], None] | None) -> Sweep:
-        if self._dual is not None:
+        if self._sweeps and self._dual is not None:
             return self._sweep(self._dual, report)
         try:
             sweep = self._newton.sweep(report)
         except BeyondRangeError:
-            self._why = "overflow"
-            self._dual = DualSweeps(self._problem, self._tol)
-            return self._dual.sweep(report)
+            self._spent = "overflow"
+            self._turn(self._spent, None)
+            return self.sweep(report)
         if sweep.value <= self._tol:
             return sweep
-        self._why = self._turns(sweep)
-        if self._why:
-            masses = self._newton.solution().masses
-            self._dual = DualSweeps(self._problem, self._tol, masses)
+        self._spent = sweep.finished
+        why = self._spent or ("" if self._dual is not None else self._reason(sweep))
+        if why:
+            self._turn(why, self._newton.solution().masses)
         return sweep._replace(finished="")
 
-    def _sweep(self, dual: DualSweeps, report: Callable[[int], None] | None) -> Sweep:
-        """Sweeps' own, or sooner ended by the better weights of Newton's method."""
-        sweep = dual.sweep(report)
-        primal = self._newton.primal
-        if sweep.value <= self._tol or not dual.dual >= (1 - self._tol) * primal:
-            return sweep
-        return sweep._replace(value=min(sweep.value, self.solution().certified.gap))
+    def _turn(self, why: str, start: Masses | None) -> None:
+        self._sweeps = True
+        if self._dual is None:
+            self._why = why
+            self._dual = DualSweeps(self._problem, self._tol, start)
+            self._allowed = 2 * self._newton.passes
 
-    def _turns(self, sweep: Sweep) -> str:
-        """Why sweeps should take over now, or an empty string."""
-        if sweep.finished:
-            return "its precision spent"
+    def _sweep(self, dual: DualSweeps, report: Callable[[int], None] | None) -> Sweep:
+        sweep = dual.sweep(report)
+        if sweep.value <= self._tol or self._spent == "overflow":
+            return sweep
+        gap = sweep.value
+        if sweep.finished or dual.dual >= (1 - self._tol) * self._newton.primal:
+            gap = min(gap, self.solution().certified.gap)
+        if self._spent or gap <= _NEARLY:
+            return sweep._replace(value=gap)
+        if sweep.finished or dual.visits / self._problem.n > self._allowed:
+            self._sweeps = False
+        return Sweep(gap)
+
+    def _reason(self, sweep: Sweep) -> str:
+        """Why it is the sweeps' turn now, or an empty string."""
         primal = self._newton.primal
         fall = (self._least - primal) / primal if self._least < math.inf else math.inf
         if self._tol >= _LOOSE and fall <= self._tol / 4:
             return "only the dual far off"
-        self._idle = (
-            0 if sweep.value < 0.7 * self._best or fall > 0.1 * self._tol else self._idle + 1
-        )
+        idle = sweep.value > 0.7 * self._best and fall <= 0.1 * self._tol
+        self._idle = self._idle + 1 if idle else 0
+        self._rounds += 1
         self._best = min(self._best, sweep.value)
         self._least = primal
         if self._idle >= (_SHORT_IDLE if self._newton.short else _IDLE):
             return "little headway"
+        if self._rounds >= _ROUNDS and sweep.value > 1 and self._newton.direct:
+            return "the dual far off"
         return ""
