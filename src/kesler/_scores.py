@@ -100,6 +100,25 @@ def pair_blocks(
         begin, before = end, int(ends[end - 1])
 
 
+def count_violated(
+    constraints: Constraints, scores: npt.ArrayLike
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Pairs out of order and all pairs of each example, those of the virtual label left out."""
+    violated = np.zeros(constraints.n_samples, dtype=np.int64)
+    total = np.zeros(constraints.n_samples, dtype=np.int64)
+    for block in pair_blocks(constraints, score_table(constraints, scores), closure=True):
+        real = (block.over >= 0) & (block.under >= 0)
+        violated[block.rows] = block.total(real & ~_in_order(block))
+        total[block.rows] = block.total(real)
+    return violated, total
+
+
+def _in_order(block: PairBlock) -> npt.NDArray[np.bool_]:
+    tie_won = (block.above == block.below) & (block.over < block.under)
+    in_order: npt.NDArray[np.bool_] = (block.above > block.below) | tie_won
+    return in_order
+
+
 def _is_closed(constraints: Constraints) -> bool:
     """Whether the pairs as stored are known to be all that they imply."""
     return constraints.kind in ("classes", "labelsets") and not constraints.calibrated

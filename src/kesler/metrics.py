@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from kesler._checks import mean, weights
 from kesler._labels import united
-from kesler._scores import FloatArray, PairBlock, pair_blocks, score_table
+from kesler._scores import FloatArray, count_violated, score_table
 from kesler._targets import read_target
 from kesler.constraints import Constraints
 
@@ -95,7 +95,7 @@ def kendall_tau(
     0.333
     """
     weight = weights(sample_weight, constraints.n_samples)
-    violated, total = _count_violated(constraints, scores)
+    violated, total = count_violated(constraints, scores)
     some = total > 0
     tau = 1 - 2 * violated[some] / total[some]
     return _mean(tau, None if weight is None else weight[some])
@@ -129,7 +129,7 @@ def ranking_loss(
     0.125
     """
     weight = weights(sample_weight, constraints.n_samples)
-    violated, total = _count_violated(constraints, scores)
+    violated, total = count_violated(constraints, scores)
     return _mean(violated / np.maximum(total, 1), weight)
 
 
@@ -251,25 +251,6 @@ def _mean(values: npt.NDArray[Any], weight: npt.NDArray[np.float64] | None) -> f
     if values.size == 0 or (weight is not None and not weight.any()):
         return float("nan")
     return mean(values, weight)
-
-
-def _count_violated(
-    constraints: Constraints, scores: npt.ArrayLike
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Pairs out of order and all pairs of each example, those of the virtual label left out."""
-    violated = np.zeros(constraints.n_samples, dtype=np.int64)
-    total = np.zeros(constraints.n_samples, dtype=np.int64)
-    for block in pair_blocks(constraints, score_table(constraints, scores), closure=True):
-        real = (block.over >= 0) & (block.under >= 0)
-        violated[block.rows] = block.total(real & ~_in_order(block))
-        total[block.rows] = block.total(real)
-    return violated, total
-
-
-def _in_order(block: PairBlock) -> npt.NDArray[np.bool_]:
-    tie_won = (block.above == block.below) & (block.over < block.under)
-    in_order: npt.NDArray[np.bool_] = (block.above > block.below) | tie_won
-    return in_order
 
 
 def _judged(estimator: Any, X: Any, y: Any) -> tuple[Constraints, FloatArray]:
