@@ -62,7 +62,8 @@ class DualSweeps:
                 if self._stalled >= _STALLED:
                     return Sweep(certified.gap, "precision")
             return Sweep(certified.gap)
-        return Sweep(estimate)
+        # An estimate within the tolerance that is not trusted is no reason to stop.
+        return Sweep(estimate if estimate > self._tol else self._best)
 
     def solution(self) -> Solution:
         """Where the sweeps stand, certified."""
