@@ -122,14 +122,15 @@ def test_a_label_that_is_always_or_never_relevant_needs_no_learner(sets):
 def test_C_is_chosen_on_held_out_training_rows_and_patience_ends_it(sets):
     asked = []
     right = sets.constraints.indicator().toarray() * 1.0
+    chosen = learn.GRID[2]
 
     def learner(X, train, test, C):
         asked.append((C, train, test))
-        good = C == learn.GRID[2]
+        good = chosen == C
         return learn.Fit(right[test] if good else -right[test], 0.0)
 
     train = np.arange(10, 90)
-    assert learn.choose_C(learner, sets, train, 0) == learn.GRID[2]
+    assert learn.choose_C(learner, sets, train, 0) == chosen
     assert [C for C, _, _ in asked] == list(learn.GRID[: 3 + learn.PATIENCE])
     for _, inner, held in asked:
         np.testing.assert_array_equal(np.sort(np.concatenate([inner, held])), train)
