@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 
 from kesler import ConstraintSVC
 
@@ -25,3 +25,11 @@ def test_examples_without_dual_variables_change_nothing():
     assert holds.sum() < 100
     part = ConstraintSVC(tol=1e-6, random_state=0).fit(X[holds, 2:], y[holds])
     assert part.primal_objective_ == pytest.approx(whole.primal_objective_, rel=2e-6)
+
+
+def test_slow_progress_is_not_taken_for_the_end_of_precision():
+    X, y = load_digits(return_X_y=True)
+    model = ConstraintSVC(aggregate="sum", loss="squared_hinge", tol=1e-7, random_state=0)
+    model.fit(X / 16, y)
+    assert model.outcome_.status == "converged"
+    assert model.duality_gap_ <= 1e-7

@@ -16,6 +16,7 @@ from kesler.linear._machine import Certified, Masses, Problem, Solution
 
 _VISITS = 4  # of a round, in numbers of examples
 _STALLED = 4  # certificates that bring nothing, until it is the precision that ends it
+_LITTLE = 1e-3  # of the gap: a dual objective that rises by less has come to its end
 
 
 class DualSweeps:
@@ -34,6 +35,7 @@ class DualSweeps:
         self._trust = 1.0  # estimated gaps are asked to be this much below the tolerance
         self._stalled = 0
         self._best = np.inf
+        self._highest = -np.inf
         self._certified: Certified | None = None
         self.visits = 0
         self.epochs = 0
@@ -56,7 +58,10 @@ class DualSweeps:
             certified = self._certify()
             if certified.gap > self._tol:
                 self._trust *= min(0.9, max(0.1, estimate / certified.gap))
-                if certified.gap > 0.95 * self._best:
+                gained = certified.dual - self._highest
+                self._highest = max(self._highest, certified.dual)
+                missing = certified.primal - certified.dual
+                if certified.gap > 0.95 * self._best and gained < _LITTLE * missing:
                     self._stalled += 1
                 self._best = min(self._best, certified.gap)
                 if self._stalled >= _STALLED:
