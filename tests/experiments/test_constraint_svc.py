@@ -93,7 +93,7 @@ def test_losses_are_those_of_the_metrics(sets, rankings):
 
 def test_our_learner_weighs_examples_and_certifies(sets):
     train, test = learn.folds(90, 3, 0)[0]
-    found = learn.learner_of(sets, learn.SVC)(sets.X, train, test, 0.1)
+    found = learn.learner_of(sets, learn.SVC)(sets.X, train, test)(0.1)
     c = sets.constraints[train]
     model = ConstraintSVC(0.1, aggregate="sum", loss="squared_hinge", random_state=0)
     model.fit(sets.X[train], c, 1 / np.maximum(c.sizes, 1))
@@ -104,7 +104,7 @@ def test_our_learner_weighs_examples_and_certifies(sets):
 def test_one_vs_rest_is_a_linear_svc_for_each_label(sets):
     train, test = learn.folds(90, 3, 0)[0]
     positive = sets.positive[learn.ONE_VS_REST]
-    scores = learn.learner_of(sets, learn.ONE_VS_REST)(sets.X, train, test, 0.1).scores
+    scores = learn.learner_of(sets, learn.ONE_VS_REST)(sets.X, train, test)(0.1).scores
     for r in range(4):
         model = LinearSVC(C=0.1, dual=False).fit(sets.X[train], positive[train, r])
         np.testing.assert_allclose(scores[:, r], model.decision_function(sets.X[test]))
@@ -113,8 +113,8 @@ def test_one_vs_rest_is_a_linear_svc_for_each_label(sets):
 def test_a_label_that_is_always_or_never_relevant_needs_no_learner(sets):
     positive = np.array([[True, False, i % 2] for i in range(90)], dtype=bool)
     task = sets._replace(positive={learn.ONE_VS_REST: positive})
-    fit = learn.learner_of(task, learn.ONE_VS_REST)
-    scores = fit(sets.X, np.arange(60), np.arange(60, 90), 1.0).scores
+    fit = learn.learner_of(task, learn.ONE_VS_REST)(sets.X, np.arange(60), np.arange(60, 90))
+    scores = fit(1.0).scores
     assert set(scores[:, 0]) == {1.0} and set(scores[:, 1]) == {-1.0}
     assert len(set(scores[:, 2])) > 2
 
@@ -124,10 +124,12 @@ def test_C_is_chosen_on_held_out_training_rows_and_patience_ends_it(sets):
     right = sets.constraints.indicator().toarray() * 1.0
     chosen = learn.GRID[2]
 
-    def learner(X, train, test, C):
-        asked.append((C, train, test))
-        good = chosen == C
-        return learn.Fit(right[test] if good else -right[test], 0.0)
+    def learner(X, train, test):
+        def fit(C):
+            asked.append((C, train, test))
+            return learn.Fit(right[test] if chosen == C else -right[test], 0.0)
+
+        return fit
 
     train = np.arange(10, 90)
     assert learn.choose_C(learner, sets, train, 0) == chosen

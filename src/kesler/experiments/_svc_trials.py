@@ -67,7 +67,8 @@ class Fit(NamedTuple):
     gap: float
 
 
-Learner = Callable[[Any, Rows, Rows, float], Fit]
+Fitter = Callable[[float], Fit]  # at a C
+Learner = Callable[[Any, Rows, Rows], Fitter]
 
 
 @dataclass(frozen=True)
@@ -138,45 +139,56 @@ def folds(n: int, parts: int, seed: int) -> list[Fold]:
 
 
 def learner_of(task: Task, method: str) -> Learner:
-    """What learns from training rows at one C and scores the test rows."""
+    """What learns from training rows, at one C after another, and scores the test rows."""
     if method == SVC:
         return _sorter(task.constraints)
     return _each_by_itself(task.positive[method])
 
 
 def _sorter(constraints: Constraints) -> Learner:
-    def fit(X: Any, train: Rows, test: Rows, C: float) -> Fit:
-        c = constraints[train]
-        model = ConstraintSVC(C, aggregate="sum", loss="squared_hinge", random_state=0)
+    def learner(X: Any, train: Rows, test: Rows) -> Fitter:
+        known, new, c = X[train], X[test], constraints[train]
         # Every example counts as much as any other: its loss is a mean over its pairs.
-        model.fit(X[train], c, sample_weight=1 / np.maximum(c.sizes, 1))
-        scores = model.decision_function(X[test])
-        return Fit(np.asarray(scores, dtype=np.float64), model.duality_gap_)
+        weight = 1 / np.maximum(c.sizes, 1)
+        model = ConstraintSVC(
+            aggregate="sum", loss="squared_hinge", warm_start=True, random_state=0
+        )
 
-    return fit
+        def fit(C: float) -> Fit:
+            model.set_params(C=C).fit(known, c, sample_weight=weight)
+            scores = np.asarray(model.decision_function(new), dtype=np.float64)
+            return Fit(scores, model.duality_gap_)
+
+        return fit
+
+    return learner
 
 
 def _each_by_itself(positive: BoolArray) -> Learner:
-    def fit(X: Any, train: Rows, test: Rows, C: float) -> Fit:
+    def learner(X: Any, train: Rows, test: Rows) -> Fitter:
         wanted, known, new = positive[train], X[train], X[test]
-        scores = np.where(wanted.all(axis=0), 1.0, -1.0) * np.ones((test.size, 1))
-        for r in np.flatnonzero(wanted.any(axis=0) & ~wanted.all(axis=0)):
-            model = LinearSVC(C=C, loss="squared_hinge", dual=False).fit(known, wanted[:, r])
-            scores[:, r] = model.decision_function(new)
-        return Fit(scores, float("nan"))
+        constant = wanted.all(axis=0) | ~wanted.any(axis=0)
 
-    return fit
+        def fit(C: float) -> Fit:
+            scores = np.where(wanted[0], 1.0, -1.0) * np.ones((test.size, 1))
+            for r in np.flatnonzero(~constant):
+                model = LinearSVC(C=C, loss="squared_hinge", dual=False).fit(known, wanted[:, r])
+                scores[:, r] = model.decision_function(new)
+            return Fit(scores, float("nan"))
+
+        return fit
+
+    return learner
 
 
 def choose_C(learner: Learner, task: Task, train: Rows, seed: int) -> float:
     """The C with the smallest loss on rows held out of the training part; of equals the least."""
     splitter = ShuffleSplit(1, test_size=HELD_OUT, random_state=seed)
     inner, held = next(splitter.split(train))
-    X = scaled(task.X, train[inner])
+    fit = learner(scaled(task.X, train[inner]), train[inner], train[held])
     best, least, idle = GRID[0], np.inf, 0
     for C in GRID:
-        scores = learner(X, train[inner], train[held], C).scores
-        loss = float(losses(task.constraints[train[held]], scores).mean())
+        loss = float(losses(task.constraints[train[held]], fit(C).scores).mean())
         if loss < least:
             best, least, idle = C, loss, 0
         else:
@@ -208,7 +220,7 @@ def try_method(
             # A C at which a limit ends the search may be tried; what was reached is in `gap`.
             warnings.simplefilter("ignore", ConvergenceWarning)
             C = choose_C(learner, task, train, seed)
-            yield test, learner(scaled(task.X, train), train, test, C), C
+            yield test, learner(scaled(task.X, train), train, test)(C), C
 
 
 def judged(task: Task, method: str, seed: int, tested: Sequence[tuple[Rows, Fit, float]]) -> Trial:
