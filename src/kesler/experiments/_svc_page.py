@@ -116,9 +116,9 @@ def _range(chosen: Sequence[float]) -> str:
 _PAGE = """\
 # ConstraintSVC beside one-vs-rest: the results
 
-{trial_run}Made by `kesler reproduce constraint-svc`: four sets of label sets (Mulan's) and the
-seven label rankings of W. Cheng, J. Hühn and E. Hüllermeier, *Decision Tree and Instance-Based
-Learning for Label Ranking* (ICML 2009), that Kesler knows.
+{trial_run}Made by `kesler reproduce constraint-svc --seeds {seeds}`: four sets of label sets
+(Mulan's), and the seven that Kesler knows of the label rankings of W. Cheng, J. Hühn and
+E. Hüllermeier, *Decision Tree and Instance-Based Learning for Label Ranking* (ICML 2009).
 
 All learners are linear, with a threshold for each label, and minimise squared hinge losses.
 
