@@ -139,6 +139,15 @@ def test_C_is_chosen_on_held_out_training_rows_and_patience_ends_it(sets):
         assert held.size == 20
 
 
+def test_values_of_C_that_are_alike_do_not_end_the_search(sets):
+    right = sets.constraints.indicator().toarray() * 1.0
+
+    def learner(X, train, test):
+        return lambda C: learn.Fit(right[test] if learn.GRID[-1] == C else 0 * right[test], 0.0)
+
+    assert learn.choose_C(learner, sets, np.arange(90), 0) == learn.GRID[-1]
+
+
 def test_a_trial_puts_folds_together_row_by_row(sets):
     parts = learn.folds(90, 3, 0)
     tested = list(learn.try_method(sets, learn.SVC, 0, parts))

@@ -14,6 +14,7 @@ from kesler.experiments._svc_trials import (
     SVC,
     UPPER_HALF,
     WINNER,
+    WORSE,
     Comparison,
     Trial,
     compare,
@@ -130,8 +131,8 @@ All learners are linear, with a threshold for each label, and minimise squared h
 
 The same for all: {parts} folds, cut anew with each seed ({seeds}); tables scaled to mean 0 and
 variance 1 by their training rows, sparse rows (bibtex) as they are; and the choice of C, from
-{grid} on a {held_out:.0%} of the training rows that is held out, by the loss of the table, in
-ascending order until {patience} values in a row are no better.
+{grid}, on {held_out:.0%} of the training rows that are held out, by the loss of the table, in
+ascending order until {patience} values in a row are {worse:.0%} worse than the best.
 
 A figure behind ± is a standard error, over examples and seeds; that training parts overlap is not
 counted. *Verdict* is that on ConstraintSVC: better or worse if the mean difference, example by
@@ -206,6 +207,7 @@ def page(
         grid=f"{GRID[0]:g} to {GRID[-1]:g} in {len(GRID)} steps",
         held_out=HELD_OUT,
         patience=PATIENCE,
+        worse=WORSE - 1,
         split=_SPLIT.format(losses=on_split) if split else "",
         **shown,
     )

@@ -26,9 +26,10 @@ from kesler.constraints import Constraints
 from kesler.datasets import Dataset
 from kesler.linear import ConstraintSVC
 
-# What either learner may choose from; it stops after PATIENCE values in a row that are no better.
-GRID = tuple(float(C) for C in 10.0 ** np.arange(-4, 2.5, 0.5))
-PATIENCE = 3
+# What every learner may choose from. It stops after PATIENCE values in a row whose loss is WORSE
+# times the least: small C are often alike, so a value that is merely no better tells nothing.
+GRID = tuple(float(C) for C in 10.0 ** np.arange(-5, 2.5, 0.5))
+PATIENCE, WORSE = 3, 1.1
 HELD_OUT = 0.25  # of the training part, to choose C by
 
 SVC, ONE_VS_REST = "ConstraintSVC", "one-vs-rest"
@@ -189,12 +190,11 @@ def choose_C(learner: Learner, task: Task, train: Rows, seed: int) -> float:
     best, least, idle = GRID[0], np.inf, 0
     for C in GRID:
         loss = float(losses(task.constraints[train[held]], fit(C).scores).mean())
+        idle = idle + 1 if loss > WORSE * least else 0
+        if idle == PATIENCE:
+            break
         if loss < least:
-            best, least, idle = C, loss, 0
-        else:
-            idle += 1
-            if idle == PATIENCE:
-                break
+            best, least = C, loss
     return best
 
 
