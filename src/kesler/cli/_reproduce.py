@@ -10,7 +10,7 @@ from kesler.cli._options import Commands, add_command, whole
 
 _EXAMPLES = """\
   kesler reproduce constraint-classification
-  kesler reproduce constraint-classification --quick -o /tmp/reports
+  kesler reproduce constraint-svc --quick -o /tmp/reports
 
 The papers' data are read from the folder that the environment variable KESLER_DATA names, or
 fetched from OpenML.

@@ -16,6 +16,7 @@ __all__ = ["names", "run"]
 
 _MODULES = {
     "constraint-classification": "constraint_classification",
+    "constraint-svc": "constraint_svc",
 }
 
 
@@ -56,7 +57,7 @@ def run(name: str, output: str | os.PathLike[str], *, seeds: int = 5, quick: boo
     >>> experiments.run("perpetual-motion", "reports")
     Traceback (most recent call last):
     ...
-    ValueError: there is no experiment 'perpetual-motion'; there is: constraint-classification
+    ValueError: there is no experiment 'perpetual-motion'; there is: constraint-classification, ...
     """
     if name not in _MODULES:
         raise ValueError(f"there is no experiment {name!r}; there is: {', '.join(names())}")
