@@ -99,5 +99,5 @@ def test_many_dense_examples_with_costs_are_solved_too() -> None:
     y = X.argmax(axis=1)
     c = Constraints.from_classes(y, margin=1.0 + np.arange(9.0).reshape(3, 3))
     assert ConstraintSVC(random_state=0).fit(X, c).duality_gap_ <= 1e-3
-    with pytest.raises(ValueError, match="solver='newton' is for .* but y holds costs"):
+    with pytest.raises(ValueError, match="but y holds costs"):
         ConstraintSVC(solver="newton").fit(X, c)

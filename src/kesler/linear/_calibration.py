@@ -18,12 +18,12 @@ from scipy.special import expit, log_expit, logsumexp, softmax
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 from kesler.constraints import Constraints
-from kesler.linear._machine import Masses, Problem, Solution
+from kesler.linear._machine import Problem, Solution, Start
 from kesler.linear._sorter import FloatArray
 
 _WIDEST = 20.0  # of log temperature; beyond it probabilities are 0 and 1, or all alike
 
-Solve = Callable[[Problem, Masses], Solution]
+Solve = Callable[[Problem, Start], Solution]
 Rows = npt.NDArray[np.int64]
 
 
@@ -61,7 +61,8 @@ def calibrate(problem: Problem, solution: Solution, parts: float, solve: Solve) 
         if not kept.any():
             continue
         part = replace(problem, weight=kept)
-        sorter = part.sorter(solve(part, solution.masses.without(left_out)).table)
+        start = Start(solution.masses.without(left_out), table=solution.table)
+        sorter = part.sorter(solve(part, start).table)
         out.append(sorter.scores(problem.X, problem.n_threads, left_out))
         rows.append(left_out)
     if not rows:

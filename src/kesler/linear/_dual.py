@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kesler._driver import Sweep
-from kesler.linear._machine import Certified, Masses, Problem, Solution
+from kesler.linear._machine import Certified, Masses, Problem, Solution, Start
 
 _VISITS = 4  # of a round, in numbers of examples
 _UNSEEN = 10  # rounds without a better estimate or a certificate
@@ -22,9 +22,7 @@ _STALLED = 4  # certificates in a row that bring nothing: it is the precision th
 class DualSweeps:
     """Rounds of dual sweeps from weights of zero, or from masses times a factor."""
 
-    def __init__(
-        self, problem: Problem, tol: float, start: Masses | None = None, factor: float = 1.0
-    ) -> None:
+    def __init__(self, problem: Problem, tol: float, start: Start | None = None) -> None:
         self._problem = problem
         self._tol = tol
         self._table = problem.table()
@@ -43,7 +41,7 @@ class DualSweeps:
         self.visits = 0
         self.epochs = 0
         if start is not None:
-            self._solver.place(*start, factor)
+            self._solver.place(*start.masses, start.factor)
             self._certify()
 
     @property

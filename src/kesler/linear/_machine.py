@@ -51,6 +51,23 @@ class Masses(NamedTuple):
         return Masses(indptr, self.keys[kept], self.values[kept])
 
 
+class Start(NamedTuple):
+    """Where to begin: dual variables, feasible once multiplied by `factor`, and weights.
+
+    Where no weights are given they are those of the dual variables.
+    """
+
+    masses: Masses
+    factor: float = 1.0
+    table: FloatArray | None = None
+
+    @property
+    def scaled(self) -> Masses:
+        """The dual variables times the factor."""
+        values = self.masses.values
+        return self.masses._replace(values=values * values.dtype.type(self.factor))
+
+
 class Certified(NamedTuple):
     """A pair of objectives in float64 and the smallest difference of scores over all pairs."""
 

@@ -19,7 +19,7 @@ from scipy.linalg import blas, lapack
 
 from kesler import _core
 from kesler._driver import Sweep
-from kesler.linear._machine import Certified, Masses, Problem, Solution
+from kesler.linear._machine import Certified, Masses, Problem, Solution, Start
 from kesler.linear._sorter import FloatArray, aligned_zeros, as_rows
 
 Table = npt.NDArray[np.float64]
@@ -34,6 +34,7 @@ _ENOUGH = 0.1  # of what smoothing costs a step of the first rounds must promise
 _SHORT = 0.05  # a step of this part of Newton's own tells of rows that are far out
 _ROUNDS = 4  # certificates that bring nothing, until it is the precision that ends it
 _PAIRS = 20_000  # pairs of carriers, beyond which rows are sampled for the Hessian
+_NOTHING = 1e-15  # of the loss
 _DAMPINGS = (0.0, 1e-7, 1e-5, 1e-3)
 _SAMPLE = 800  # rows for a block of the preconditioner
 _CONJUGATES, _PRECISE = 20, 0.3  # steps of conjugate gradients, what they leave of the gradient
@@ -44,9 +45,7 @@ _STAGES = {16: 1.0, 4: 0.5, 1: 0.3}
 class Newton:
     """Rounds of Newton's method, each at a smaller width than the one before."""
 
-    def __init__(
-        self, problem: Problem, tol: float, start: Masses | None = None, factor: float = 1.0
-    ) -> None:
+    def __init__(self, problem: Problem, tol: float, start: Start | None = None) -> None:
         self._problem = problem
         self._target = tol
         self._tol = tol
@@ -76,7 +75,7 @@ class Newton:
         self.steps = 0
         self.short = False  # whether the last step was
         if start is not None:
-            self._place(Masses(start.indptr, start.keys, start.values * factor))
+            self._place(start)
 
     @property
     def sweep_size(self) -> int:
@@ -90,6 +89,8 @@ class Newton:
     def sweep(self, report: Callable[[int], None] | None) -> Sweep:
         self._certified = None
         self._report = report
+        if self.steps == 0 and self._gap() <= self._tol:
+            return Sweep(self.solution().certified.gap)  # where it began is good enough
         with np.errstate(all="ignore"):  # what is no number is found out below
             if self._width == 0:
                 self._begin()
@@ -205,12 +206,14 @@ class Newton:
         self._table[...] = self._W
         return float(self._core.split(self._table, min(reach, 1e30), self._linear))
 
-    def _place(self, masses: Masses) -> None:
-        """Starts from dual variables."""
-        values = masses.values.astype(self._problem.X.dtype, copy=False)
-        certified = self._problem.certify(masses._replace(values=values), self._table, True)
-        self._pick(np.arange(self._problem.n))
-        self._core.place(masses.indptr, masses.keys, values)
+    def _place(self, start: Start) -> None:
+        """Begins where another solution ended."""
+        problem, masses = self._problem, start.scaled
+        if start.table is not None:
+            self._table[...] = start.table
+        certified = problem.certify(masses, self._table, start.table is None)
+        self._pick(np.arange(problem.n))
+        self._core.place(*masses)
         self._W[...] = self._table
         self._dual = certified.dual
         self._kept = (certified.primal, self._W.copy())
@@ -238,14 +241,16 @@ class Newton:
                 raise self._problem.overflow()
             self._dual = linear - float(np.vdot(self._V, self._V)) / 2
             room = self._target * max(self._dual, 0.0) - self._smoothing
-            if not rough and off <= max(self._smoothing, room / 2):
+            # Centres that move without a step between, time and again, run away.
+            enough = max(self._smoothing, room / 2) if step_number > 0 else _NOTHING * abs(worst)
+            if not rough and off <= enough:
                 break
             rough = rough or room < 0  # the dual need not be near yet
             if rough and not self.direct and step_number == _INDIRECT:
                 break
             step = self._solve(width, gradient)
             decrement = float(np.vdot(gradient, step)) / 2
-            if rough and decrement < _ENOUGH * self._smoothing:
+            if rough and step_number > 0 and decrement < _ENOUGH * self._smoothing:
                 break
             self._direction[...] = -step
             self._core.aim(self._direction)

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from kesler import _checks
 from kesler._driver import Outcome
-from kesler.linear._machine import Masses, Problem, Solution
+from kesler.linear._machine import Problem, Solution, Start
 
-# Problem, dual variables to begin with, a factor for them, and whether few sweeps will do.
-Follow = Callable[[Problem, Masses | None, float, bool], tuple[Solution, Outcome]]
+# Problem, where to begin, and whether few sweeps will do.
+Follow = Callable[[Problem, Start | None, bool], tuple[Solution, Outcome]]
 
 _QUICK = 8  # rounds of sweeps, beyond which Newton's method is the quicker where it applies
 _COUNT, _LEAST, _MOST = 10, 1e-3, 1e2
@@ -31,6 +31,10 @@ class Stop(NamedTuple):
     problem: Problem
     solution: Solution
     outcome: Outcome
+
+    def start(self, C: float) -> Start:
+        """Where to begin at a larger C."""
+        return Start(self.solution.masses, _growth(self, C), self.solution.table)
 
 
 def grid(Cs: Any) -> npt.NDArray[np.float64]:
@@ -59,22 +63,20 @@ def along(problem: Problem, Cs: npt.NDArray[np.float64], follow: Follow) -> Iter
     for C in Cs.tolist():
         at = replace(problem, C=C)
         if before is None:
-            found, outcome = follow(at, None, 1.0, near)
+            found, outcome = follow(at, None, near)
         else:
-            found, outcome = follow(at, before.solution.masses, _growth(before, C), near)
+            found, outcome = follow(at, before.start(C), near)
             near = near and outcome.n_iter <= _QUICK
         before = Stop(at, found, outcome)
         yield before
 
 
-def start_for(
-    problem: Problem, Cs: npt.NDArray[np.float64], follow: Follow
-) -> tuple[Masses | None, float]:
-    """Dual variables to begin with at the last of the ascending `Cs`, and a factor for them."""
+def start_for(problem: Problem, Cs: npt.NDArray[np.float64], follow: Follow) -> Start | None:
+    """Where to begin at the last of the ascending `Cs`."""
     before: Stop | None = None
     for stop in along(problem, Cs[:-1], follow):
         before = stop
-    return (None, 1.0) if before is None else (before.solution.masses, _growth(before, Cs[-1]))
+    return None if before is None else before.start(Cs[-1])
 
 
 def _growth(before: Stop, C: float) -> float:

@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 from kesler._driver import Outcome, Step, Sweep, run
 from kesler.linear._dual import DualSweeps
-from kesler.linear._machine import BeyondRangeError, Masses, Problem, Solution
+from kesler.linear._machine import BeyondRangeError, Problem, Solution, Start
 from kesler.linear._newton import DIRECT, Newton
 
 SOLVERS = ("auto", "dual", "newton")
@@ -25,6 +25,7 @@ SOLVERS = ("auto", "dual", "newton")
 _PER_EXAMPLE = 1000  # a square of so many weights is factored in the time of few passes
 _LOOSE = 5e-3  # tolerances that sweeps reach in few passes from good weights
 _ROUNDS = 6  # rounds after which the gap should be no larger than the objective
+_OVERFLOW = "overflow"
 _NEARLY = 1e-2  # a gap from which sweeps are left to go on
 _IDLE, _SHORT_IDLE = 8, 3  # rounds in which the gap hardly falls, until it is the sweeps' turn; the
 # second where Newton's steps have next to no length
@@ -48,14 +49,13 @@ def solve(
     tol: float,
     max_iter: int,
     time_budget: float | None,
-    start: Masses | None = None,
-    factor: float = 1.0,
+    start: Start | None = None,
     verbose: int = 0,
     label: str = "fit",
 ) -> tuple[Solution, Outcome]:
     """The solution to within `tol`, or as near as the limits let it come, and how it was found.
 
-    `start` are dual variables to begin with, feasible after they are multiplied by `factor`.
+    `start` is where to begin, such as where another solution ended.
     """
     why_not = _beyond_newton(problem)
     if solver == "newton" and why_not:
@@ -65,11 +65,11 @@ def solve(
         )
     step: Solver
     if solver == "newton":
-        step = Newton(problem, tol, start, factor)
+        step = Newton(problem, tol, start)
     elif takes_newton(problem, solver):
-        step = Auto(problem, tol, start, factor)
+        step = Auto(problem, tol, start)
     else:
-        step = DualSweeps(problem, tol, start, factor)
+        step = DualSweeps(problem, tol, start)
     with _libraries().limit(limits=problem.n_threads, user_api="blas"):
         outcome = run(
             step, max_iter=max_iter, tol=tol, time_budget=time_budget, verbose=verbose, label=label
@@ -101,8 +101,6 @@ def _beyond_newton(problem: Problem) -> str:
         return f"y holds {constraints.kind}"
     if constraints.has_margins:
         return "y holds costs"
-    if constraints.n_labels < 2:
-        return "y holds a single class"
     if sp.issparse(problem.X):
         return "X is sparse"
     if problem.X.shape[1] + problem.intercept == 0:
@@ -118,22 +116,21 @@ def _suits_newton(problem: Problem) -> bool:
 
 
 class Auto:
-    """Newton's method, and dual sweeps where it makes no headway.
+    """Newton's method and dual sweeps by turns.
 
-    What it finds hard (rows far out, classes that hardly overlap) sweeps mostly find easy, and the
-    other way round: if they are not through after twice its passes, it is Newton's turn again, to
-    the end. On wide data its weights are good long before its dual variables are; for a loose
-    tolerance sweeps bring the dual near sooner. The solution has the better weights and the better
-    dual variables of the two.
+    Newton's method begins. What it finds hard (rows far out, classes that hardly overlap) sweeps
+    mostly find easy, and the other way round: each goes on for twice the passes of the other. On
+    wide data its weights are good long before its dual variables are; for a loose tolerance sweeps
+    bring the dual near sooner. The solution has the better weights and the better dual variables of
+    the two.
     """
 
-    def __init__(self, problem: Problem, tol: float, start: Masses | None, factor: float) -> None:
+    def __init__(self, problem: Problem, tol: float, start: Start | None) -> None:
         self._problem, self._tol = problem, tol
-        self._newton = Newton(problem, tol, start, factor)
+        self._newton = Newton(problem, tol, start)
         self._dual: DualSweeps | None = None
         self._sweeps = False  # whose turn it is
-        self._spent = ""  # why Newton's method cannot go on
-        self._allowed = 0.0  # passes of sweeps until it is Newton's turn again
+        self._spent = [False, False]  # whether Newton's method, or sweeps, cannot go on
         self._rounds = self._idle = 0
         self._least = self._best = math.inf
         self._why = ""
@@ -152,7 +149,7 @@ class Auto:
         if self._dual is None:
             return self._newton.solution()
         solution = self._dual.solution()
-        if self._spent == "overflow":
+        if self._why == _OVERFLOW:
             return solution
         other = self._newton.solution()
         if other.certified.dual > solution.certified.dual:
@@ -164,45 +161,51 @@ class Auto:
 
     def sweep(self, report: Callable[[int], None] | None) -> Sweep:
         if self._sweeps and self._dual is not None:
-            return self._sweep(self._dual, report)
-        try:
-            sweep = self._newton.sweep(report)
-        except BeyondRangeError:
-            self._spent = "overflow"
-            self._turn(self._spent, None)
-            return self.sweep(report)
-        if sweep.value <= self._tol:
-            return sweep
-        self._spent = sweep.finished
-        why = self._spent or ("" if self._dual is not None else self._reason(sweep))
-        if why:
-            self._turn(why, self._newton.solution().masses)
-        return sweep._replace(finished="")
-
-    def _turn(self, why: str, start: Masses | None) -> None:
-        self._sweeps = True
-        if self._dual is None:
-            self._why = why
-            self._dual = DualSweeps(self._problem, self._tol, start)
-            self._allowed = 2 * self._newton.passes
-
-    def _sweep(self, dual: DualSweeps, report: Callable[[int], None] | None) -> Sweep:
-        sweep = dual.sweep(report)
-        if sweep.value <= self._tol or self._spent == "overflow":
-            return sweep
+            sweep = self._dual.sweep(report)
+        else:
+            try:
+                sweep = self._newton.sweep(report)
+            except BeyondRangeError:
+                self._spent[0] = True
+                self._turn_to_sweeps(_OVERFLOW)
+                return self.sweep(report)
         gap = sweep.value
-        if sweep.finished or dual.dual >= (1 - self._tol) * self._newton.primal:
-            gap = min(gap, self.solution().certified.gap)
-        if self._spent or gap <= _NEARLY:
-            return sweep._replace(value=gap)
-        if sweep.finished or dual.visits / self._problem.n > self._allowed:
-            self._sweeps = False
+        dual, primal = self._dual, self._newton.primal
+        near = dual is not None and dual.dual >= (1 - self._tol) * primal
+        if dual is not None and (gap <= self._tol or sweep.finished or near):
+            gap = self.solution().certified.gap if near or gap <= self._tol else gap
+        if gap > self._tol:
+            self._spent[self._sweeps] = bool(sweep.finished)
+            if all(self._spent):
+                return Sweep(gap, sweep.finished)
+            self._take_turns(sweep)
         return Sweep(gap)
 
+    def _take_turns(self, sweep: Sweep) -> None:
+        dual, passes = self._dual, self._newton.passes
+        if dual is None:
+            why = "its precision spent" if self._spent[0] else self._reason(sweep)
+            if why:
+                self._turn_to_sweeps(why)
+            return
+        visits = dual.visits / self._problem.n
+        if self._sweeps:
+            long = sweep.value > _NEARLY and visits > 2 * passes
+            self._sweeps = self._spent[0] or not (self._spent[1] or long)
+        else:
+            self._sweeps = not self._spent[1] and (self._spent[0] or passes > 2 * visits)
+
+    def _turn_to_sweeps(self, why: str) -> None:
+        start = None
+        if why != _OVERFLOW:
+            start = Start(self._newton.solution().masses)
+        self._dual = DualSweeps(self._problem, self._tol, start)
+        self._sweeps, self._why = True, why
+
     def _reason(self, sweep: Sweep) -> str:
-        """Why it is the sweeps' turn now, or an empty string."""
+        """Why it is the sweeps' turn for the first time, or an empty string."""
         primal = self._newton.primal
-        fall = (self._least - primal) / primal if self._least < math.inf else math.inf
+        fall = (self._least - primal) / primal if 0 < primal < self._least < math.inf else math.inf
         if self._tol >= _LOOSE and fall <= self._tol / 4:
             return "only the dual far off"
         idle = sweep.value > 0.7 * self._best and fall <= 0.1 * self._tol

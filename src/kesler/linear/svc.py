@@ -25,7 +25,7 @@ from kesler._driver import Outcome
 from kesler._targets import Target, class_weights, read_target
 from kesler.constraints import Constraints
 from kesler.linear._calibration import Calibration, calibrate
-from kesler.linear._machine import AGGREGATES, LOSSES, Masses, Problem, Solution
+from kesler.linear._machine import AGGREGATES, LOSSES, Masses, Problem, Solution, Start
 from kesler.linear._prediction import SorterMixin
 from kesler.linear._solve import SOLVERS, solve
 from kesler.linear._sorter import FloatArray, Sorter
@@ -194,36 +194,33 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
         self._check_parameters()
         with _checks.unchanged_on_error(self):
             problem, target = self._problem(X, y, sample_weight, self.C)
-            start, factor = self._start(problem)
-            self._learn(problem, target, start, factor)
+            self._learn(problem, target, self._start(problem))
         return self
 
-    def _learn(self, problem: Problem, target: Target, start: Masses | None, factor: float) -> None:
+    def _learn(self, problem: Problem, target: Target, start: Start | None) -> None:
         """Solve, keep what was found, and calibrate it where that is asked for."""
-        solution, outcome = self._solve(problem, start, factor)
+        solution, outcome = self._solve(problem, start)
         self._keep(problem, target, solution, outcome)
         if self.calibration is not None:
             self._calibration: Calibration = calibrate(
                 problem,
                 solution,
                 self.calibration,
-                lambda part, masses: self._solve(part, masses, 1.0)[0],
+                lambda part, start: self._solve(part, start)[0],
             )
 
-    def _solve(
-        self, problem: Problem, start: Masses | None, factor: float
-    ) -> tuple[Solution, Outcome]:
-        return self._solve_by(self.solver, problem, start, factor)
+    def _solve(self, problem: Problem, start: Start | None) -> tuple[Solution, Outcome]:
+        return self._solve_by(self.solver, problem, start)
 
     def _follow(
-        self, problem: Problem, start: Masses | None, factor: float, near: bool
+        self, problem: Problem, start: Start | None, near: bool
     ) -> tuple[Solution, Outcome]:
         """The next solution of a path; `near` where few sweeps lead from one to the next."""
         sweeps = near and self.solver == "auto" and start is not None
-        return self._solve_by("dual" if sweeps else self.solver, problem, start, factor)
+        return self._solve_by("dual" if sweeps else self.solver, problem, start)
 
     def _solve_by(
-        self, solver: str, problem: Problem, start: Masses | None, factor: float
+        self, solver: str, problem: Problem, start: Start | None
     ) -> tuple[Solution, Outcome]:
         return solve(
             problem,
@@ -232,7 +229,6 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
             max_iter=int(self.max_iter),
             time_budget=self.time_budget,
             start=start,
-            factor=factor,
             verbose=self._verbosity,
             label=type(self).__name__,
         )
@@ -308,14 +304,16 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
         )
         return problem, target
 
-    def _start(self, problem: Problem) -> tuple[Masses | None, float]:
-        """The dual variables to begin with, and by what factor they fit this C."""
+    def _start(self, problem: Problem) -> Start | None:
+        """Where the last fit ended, where that is of use."""
         if not (self.warm_start and hasattr(self, "_masses")):
-            return None, 1.0
+            return None
         if self._fingerprint != _fingerprint(problem):
-            return None, 1.0
+            return None
         values = self._masses.values.astype(problem.X.dtype, copy=False)
-        return self._masses._replace(values=values), problem.C / self._fitted_C
+        masses = self._masses._replace(values=values)
+        fits = self._table.weights.shape == (problem.X.shape[1] + problem.intercept, problem.lanes)
+        return Start(masses, problem.C / self._fitted_C, self._table.weights if fits else None)
 
     def _keep(self, problem: Problem, target: Target, solution: Solution, outcome: Outcome) -> None:
         self._stand(target, problem.sorter(solution.table))
@@ -335,7 +333,7 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} stopped at {outcome.status}={limit} with a relative "
                 f"duality gap of {self.duality_gap_:.3g}, above tol={self.tol}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _stand(self, target: Target, sorter: Sorter) -> None:

@@ -160,11 +160,11 @@ class ConstraintSVCCV(ConstraintSVC):
             parts = folds(problem, y, self.cv, groups)
             best = self._judge_all(parts, self._judge_of(problem, target, y, sample_weight))
             if self.refit:
-                everything, start, factor = replace(problem, C=self.C_), None, 1.0
+                everything, start = replace(problem, C=self.C_), None
                 if not takes_newton(everything, self.solver):
                     # Sweeps of dense data are quicker by way of small C than straight on.
-                    start, factor = start_for(problem, self.Cs_[: best + 1], self._follow)
-                self._learn(everything, target, start, factor)
+                    start = start_for(problem, self.Cs_[: best + 1], self._follow)
+                self._learn(everything, target, start)
         return self
 
     def _judge_all(self, parts: list[Fold], judge_of: Callable[[Rows], Judge]) -> int:
