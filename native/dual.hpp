@@ -7,12 +7,13 @@
 // the full pass sees gives an estimate of the duality gap, so that the certificate
 // (certificate.hpp) is asked for when it has something to say.
 //
-// Threads. Every worker has a copy of the weights. The list of visits is dealt out in blocks; a
-// worker makes the visits of its share one after another, then all exchange their moves and each
-// follows those of the others. Within a block the workers do not see each other, which is harmless
-// while blocks are a small part of the data; when the dual objective falls nonetheless the blocks
-// halve, and at one visit the curvature is raised by the number of workers, which is safe always
-// (Smith et al. 2018). Who visits what depends on nothing but the list: the same bits every time.
+// Threads. Every worker keeps a share of the weights: some labels, or some features where labels
+// are few. Visits go in small blocks: each worker adds up what its share gives the scores, some of
+// the visits are each one's to decide, then all move their share. So no weight ever goes from one
+// core to another. Within a block nobody sees what the others found, which is harmless while blocks
+// are a small part of the data; when the dual objective falls nonetheless the blocks halve, and at
+// one visit each the curvature is raised by the number of workers, which is safe always (Smith et
+// al. 2018). Who visits what depends on nothing but the list: the same bits every time.
 #pragma once
 
 #include <atomic>
@@ -61,7 +62,8 @@ class DualSolver {
  public:
   // Solves from weights of zero, which must stay where they are.
   DualSolver(Problem<T> problem, T* weights, std::uint64_t seed, int n_threads)
-      : problem_(std::move(problem)), W_(weights), random_(seed), n_threads_(n_threads) {
+      : problem_(std::move(problem)), W_(weights), all_(problem_.lanes, problem_.rows.d, 0, 1),
+        random_(seed), n_threads_(n_threads) {
     const std::int64_t n = problem_.rows.n;
     if (n >= std::int64_t{1} << 32)
       throw std::invalid_argument("there is room for 2^32 - 1 examples");
@@ -97,7 +99,6 @@ class DualSolver {
 
   // What is kept as running sums, computed anew.
   void recount() {
-    stale_ = true;
     norm2_ = squared_norm();
     linear_ = 0;
     for (std::int64_t i = 0; i < problem_.rows.n; ++i) linear_ += linear_of(i);
@@ -127,6 +128,7 @@ class DualSolver {
         return seen;
       }
       if (++seen.epochs == 1) {
+        if (n_threads_ > 1) norm2_ = squared_norm();  // visits did not see those beside them
         seen.primal = totals.loss + norm2_ / 2;
         seen.dual = linear_ - norm2_ / 2;
         if (seen.primal - seen.dual <= target * seen.primal) break;
@@ -143,7 +145,7 @@ class DualSolver {
  private:
   static constexpr T kLeastNorm = sizeof(T) == 4 ? T(1e-30) : T(1e-290);
   static constexpr std::size_t kParallel = 4096;  // visits worth more than one thread
-  static constexpr std::int64_t kFirstBlock = 16;
+  static constexpr std::int64_t kFirstBlock = 4;
 
   std::int64_t table_size() const {
     return (problem_.rows.d + (problem_.intercept ? 1 : 0)) * problem_.lanes;
@@ -222,7 +224,7 @@ class DualSolver {
   }
 
   // Brings what the visit after next needs nearer.
-  void look_ahead(std::size_t v, const T* table) const {
+  void look_ahead(std::size_t v, const Share& share) const {
 #if defined(__GNUC__)
     constexpr std::size_t kFar = 4, kNear = 2;
     constexpr std::int64_t kLines = 16, kLine = 64, kMostFetched = 1 << 13;
@@ -256,18 +258,18 @@ class DualSolver {
       const auto per_line = kLine / static_cast<std::int64_t>(sizeof(T));
       row.size = std::min(row.size, kMostFetched / lanes);
       for_each_feature(row, [&](std::int64_t j, T) {
-        for (std::int64_t lane = 0; lane < lanes; lane += per_line)
-          __builtin_prefetch(table + j * lanes + lane, 1, 2);
+        for (std::int64_t lane = share.lane; lane < share.lane_end; lane += per_line)
+          __builtin_prefetch(W_ + j * lanes + lane, 1, 2);
       });
     }
 #else
-    (void)v, (void)table;
+    (void)v, (void)share;
 #endif
   }
 
   // Visits a stretch of the list; what is settled is marked.
   void visit(Reduced<T>& reduced, std::size_t v, T& violation, std::int64_t& work) {
-    look_ahead(v, reduced.weights());
+    look_ahead(v, all_);
     const std::int64_t i = active_[v];
     const Visit<T> found = reduced.visit(i);
     settled_[v] = found.settled;
@@ -291,7 +293,6 @@ class DualSolver {
     }
     take(*alone_, totals);
     seen.violation = static_cast<double>(violation);
-    stale_ = true;
     return going;
   }
 
@@ -301,101 +302,93 @@ class DualSolver {
     norm2_ += reduced.totals.norm2;
   }
 
-  // What a worker did in a block, for the others to follow.
-  struct Log {
-    std::vector<Move<T>> moves;
-    std::vector<std::pair<std::int64_t, std::size_t>> visits;  // example, number of its moves
-  };
-
   struct Worker {
-    std::vector<T> table;  // empty: the weights themselves
+    explicit Worker(Share kept) : share(kept) {}
+    Share share;
     std::unique_ptr<Reduced<T>> reduced;
-    Log logs[2];
+    std::vector<T> scores;  // what its share gives the scores of a block
+    // What it found in a block: moves, and of which example up to where.
+    std::vector<Move<T>> moves;
+    std::vector<std::pair<std::int64_t, std::size_t>> visits;
     T violation = 0;
     std::int64_t work = 0;
   };
 
   void hire() {
-    const auto size = static_cast<std::size_t>(table_size());
-    if (workers_.empty()) {
-      workers_.resize(static_cast<std::size_t>(n_threads_));
-      for (int t = 0; t < n_threads_; ++t) {
-        Worker& worker = workers_[static_cast<std::size_t>(t)];
-        if (t > 0) worker.table.resize(size + 16);
-        T* table = t > 0 ? aligned(worker.table.data()) : W_;
-        worker.reduced = std::make_unique<Reduced<T>>(problem_, duals, table, t);
-      }
-      stale_ = true;
+    if (!workers_.empty()) return;
+    const std::int64_t lanes = problem_.lanes;
+    for (int t = 0; t < n_threads_; ++t) {
+      Worker& worker = workers_.emplace_back(Share(lanes, problem_.rows.d, t, n_threads_));
+      worker.reduced = std::make_unique<Reduced<T>>(problem_, duals, W_, t);
+      worker.scores.assign(static_cast<std::size_t>(kFirstBlock * n_threads_ * lanes), T(0));
     }
-    if (stale_)
-      for (int t = 1; t < n_threads_; ++t)
-        std::memcpy(aligned(workers_[static_cast<std::size_t>(t)].table.data()), W_,
-                    size * sizeof(T));
-    stale_ = false;
-  }
-
-  static T* aligned(T* data) {
-    const auto address = reinterpret_cast<std::uintptr_t>(data);
-    return reinterpret_cast<T*>((address + 63) / 64 * 64);
   }
 
   bool together(Totals& totals, Round& seen) {
     hire();
     const auto K = static_cast<std::size_t>(n_threads_);
-    const std::size_t stride = static_cast<std::size_t>(block_) * K;
-    const std::size_t n_blocks = (active_.size() + stride - 1) / stride;
+    const std::size_t block = K * static_cast<std::size_t>(block_);
+    const auto lanes = static_cast<std::size_t>(problem_.lanes);
     Barrier barrier(n_threads_);
     std::atomic<bool> stop{false};
     std::atomic<bool> failed{false};
     std::exception_ptr failure;
     const std::int64_t before = seen.visits;
 
+    // The examples b, b + 1, .. of a block: whose scores a worker shares in, and whose moves it
+    // finds.
+    const auto find = [&](std::size_t t, std::size_t b, std::size_t end) {
+      Worker& worker = workers_[t];
+      std::vector<const T*>& parts = worker.reduced->parts;
+      for (std::size_t v = b + t; v < end; v += K) {
+        const std::int64_t i = active_[v];
+        parts.clear();
+        for (const Worker& other : workers_) parts.push_back(other.scores.data() + (v - b) * lanes);
+        const Visit<T> found = worker.reduced->visit_with(i, parts);
+        settled_[v] = found.settled;
+        worker.violation = std::max(worker.violation, found.violation);
+        worker.work += 64 + worker.reduced->row_size() * problem_.lanes;
+        const auto& moves = worker.reduced->moves();
+        if (moves.empty()) continue;
+        worker.moves.insert(worker.moves.end(), moves.begin(), moves.end());
+        worker.visits.emplace_back(i, worker.moves.size());
+      }
+    };
     const auto work = [&](std::size_t t) {
       Worker& worker = workers_[t];
-      worker.reduced->totals = {};
-      worker.reduced->curvature = curvature_;
+      Reduced<T>& reduced = *worker.reduced;
+      reduced.totals = {};
+      reduced.curvature = curvature_;
       worker.violation = 0;
       worker.work = 0;
-      for (std::size_t b = 0; b < n_blocks; ++b) {
-        Log& log = worker.logs[b % 2];
-        log.moves.clear();
-        log.visits.clear();
+      for (std::size_t b = 0; b < active_.size(); b += block) {
+        const std::size_t end = std::min(b + block, active_.size());
+        for (std::size_t v = b; v < end; ++v) {
+          look_ahead(v, worker.share);
+          reduced.score_share(active_[v], worker.share, worker.scores.data() + (v - b) * lanes);
+        }
+        barrier.wait();
+        worker.moves.clear();
+        worker.visits.clear();
         try {
-          const std::size_t begin = b * stride + t * static_cast<std::size_t>(block_);
-          const std::size_t end =
-              std::min(begin + static_cast<std::size_t>(block_), active_.size());
-          for (std::size_t v = begin; v < end; ++v) {
-            visit(*worker.reduced, v, worker.violation, worker.work);
-            const auto& moves = worker.reduced->moves();
-            if (moves.empty()) continue;
-            log.moves.insert(log.moves.end(), moves.begin(), moves.end());
-            log.visits.emplace_back(active_[v], moves.size());
-          }
+          find(t, b, end);
           if (t == 0 && worker.work >= kWorkBetweenPolls) {
             worker.work = 0;
-            const auto done = static_cast<std::int64_t>(std::min((b + 1) * stride, active_.size()));
-            if (!(*poll_)(before + done)) stop = true;
+            if (!(*poll_)(before + static_cast<std::int64_t>(end))) stop = true;
           }
         } catch (...) {
           if (!failed.exchange(true)) failure = std::current_exception();
           stop = true;
         }
         barrier.wait();
-        for (std::size_t other = 0; other < K; ++other) {
-          if (other == t) continue;
-          const Log& theirs = workers_[other].logs[b % 2];
-          const Move<T>* moves = theirs.moves.data();
-          for (const auto& [i, count] : theirs.visits) {
-            worker.reduced->follow(i, moves, count);
-            moves += count;
+        for (const Worker& other : workers_) {
+          std::size_t begin = 0;
+          for (const auto& [i, until] : other.visits) {
+            reduced.follow(i, other.moves, begin, until, worker.share);
+            begin = until;
           }
         }
-        if (b % kBlocksBetweenLooks == 0) {
-          barrier.wait();
-          const bool leave = stop;
-          barrier.wait();  // nobody works on, and perhaps stops, before all have looked
-          if (leave) return;
-        }
+        if (stop) return;  // nobody sets it before all have come to the next barrier
       }
     };
     enum : int { wait, go, give_up };
@@ -427,10 +420,10 @@ class DualSolver {
   }
 
   static constexpr std::int64_t kWorkBetweenPolls = 1 << 22;
-  static constexpr std::size_t kBlocksBetweenLooks = 64;
 
   Problem<T> problem_;
   T* const W_;
+  const Share all_;
   Random random_;
   const int n_threads_;
   std::vector<std::uint32_t> live_, flat_, active_;
@@ -441,7 +434,6 @@ class DualSolver {
   double last_dual_ = -std::numeric_limits<double>::infinity();
   std::int64_t block_ = kFirstBlock;
   T curvature_ = 1;
-  bool stale_ = true;
   std::unique_ptr<Reduced<T>> alone_;
   std::vector<Worker> workers_;
   const std::function<bool(std::int64_t)>* poll_ = nullptr;

@@ -63,6 +63,24 @@ struct Move {
   T step;
 };
 
+// What one of several workers keeps of the weights: of a wide table some lanes, of a narrow one
+// some features.
+struct Share {
+  std::int64_t lane, lane_end, feature, feature_end;
+  bool all_features, bias;
+
+  Share(std::int64_t lanes, std::int64_t d, std::int64_t part, std::int64_t parts) {
+    constexpr std::int64_t kStretch = 16;
+    const std::int64_t stretches = lanes / kStretch;
+    all_features = stretches >= parts;
+    bias = all_features || part == 0;
+    lane = all_features ? stretches * part / parts * kStretch : 0;
+    lane_end = all_features ? stretches * (part + 1) / parts * kStretch : lanes;
+    feature = all_features ? 0 : d * part / parts;
+    feature_end = all_features ? d : d * (part + 1) / parts;
+  }
+};
+
 template <class T>
 class Reduced {
  public:
@@ -81,47 +99,79 @@ class Reduced {
 
   Totals totals;
   T curvature = 1;  // at which the example's own quadratic term is counted
-  const T* weights() const { return W_; }
   std::int64_t row_size() const { return row_.size; }
   const std::vector<Move<T>>& moves() const { return moves_; }
+  std::vector<const T*> parts;  // room for the caller
 
   Visit<T> visit(std::int64_t i) {
     problem_.rows.read(i, row_);
-    A_ = curvature * problem_.norm[static_cast<std::size_t>(i)];
-    cap_ = static_cast<T>(problem_.cap(i));
-    moves_.clear();
-    seen_ = {};
     const T* bias = problem_.intercept ? W_ + problem_.rows.d * problem_.lanes : nullptr;
     problem_.ops.score(row_, W_, problem_.lanes, bias, scores_.data());
-    switch (problem_.shape(i)) {
-      case Shape::none:
-        seen_.settled = true;
-        break;
-      case Shape::one_class:
-        one_class(i);
-        break;
-      case Shape::centred:
-        centred(i);
-        break;
-      case Shape::fan:
-        fan(i);
-        break;
-      case Shape::sides:
-        sides(i);
-        break;
-      case Shape::pairs:
-        pairs(i);
-        break;
-    }
-    if (!moves_.empty()) apply(row_);
+    decide(i);
+    if (!moves_.empty()) apply(row_, 0, problem_.lanes);
     return seen_;
   }
 
-  // Adds the moves of a visit that was made elsewhere.
-  void follow(std::int64_t i, const Move<T>* moves, std::size_t count) {
+  // ---- a visit that several workers make together -----------------------------------------------
+
+  // What a worker's share of the weights gives the scores of example i.
+  void score_share(std::int64_t i, const Share& share, T* s) {
     problem_.rows.read(i, row_);
-    moves_.assign(moves, moves + count);
-    apply(row_);
+    const std::int64_t lanes = problem_.lanes;
+    const T* const table = W_;
+    const T* bias =
+        problem_.intercept && share.bias ? table + problem_.rows.d * lanes + share.lane : nullptr;
+    if (share.all_features) {
+      const std::int64_t count = share.lane_end - share.lane;
+      problem_.ops.score_part(row_, table + share.lane, count, lanes, bias, s + share.lane);
+    } else if (row_.kind == Index::dense) {
+      problem_.ops.score(part_of(row_, share), table + share.feature * lanes, lanes, bias, s);
+    } else {
+      for (std::int64_t r = 0; r < lanes; ++r) s[r] = bias ? bias[r] : T(0);
+      for_each_feature(row_, [&](std::int64_t j, T x) {
+        if (j < share.feature || j >= share.feature_end) return;
+        for (std::int64_t r = 0; r < lanes; ++r) s[r] += x * table[j * lanes + r];
+      });
+    }
+  }
+
+  // The moves for scores that come in parts; the weights stay as they are.
+  Visit<T> visit_with(std::int64_t i, const std::vector<const T*>& parts) {
+    for (std::int64_t r = 0; r < problem_.lanes; ++r) {
+      T sum = 0;
+      for (const T* part : parts) sum += part[r];
+      scores_[static_cast<std::size_t>(r)] = sum;
+    }
+    problem_.rows.read(i, row_);
+    decide(i);
+    return seen_;
+  }
+
+  // Of the moves begin..end of example i, whoever found them, those in a share of the weights.
+  void follow(std::int64_t i, const std::vector<Move<T>>& moves, std::size_t begin, std::size_t end,
+              const Share& share) {
+    const std::int64_t lanes = problem_.lanes;
+    problem_.rows.read(i, row_);
+    moves_.clear();
+    for (std::size_t m = begin; m < end; ++m)
+      if (moves[m].label >= share.lane && moves[m].label < share.lane_end)
+        moves_.push_back(moves[m]);
+    if (share.all_features) {
+      apply(row_, share.lane, share.lane_end);
+      return;
+    }
+    T* const table = W_;
+    if (row_.kind == Index::dense) {
+      for (const Move<T>& move : moves_) step_[static_cast<std::size_t>(move.label)] = move.step;
+      problem_.ops.add(part_of(row_, share), step_.data(), lanes, table + share.feature * lanes);
+      for (const Move<T>& move : moves_) step_[static_cast<std::size_t>(move.label)] = 0;
+    } else {
+      for_each_feature(row_, [&](std::int64_t j, T x) {
+        if (j < share.feature || j >= share.feature_end) return;
+        for (const Move<T>& move : moves_) table[j * lanes + move.label] += x * move.step;
+      });
+    }
+    if (share.bias) apply_to_bias();
   }
 
   // A row of zeros: its pairs cost what they cost, whatever the weights. Its masses never change.
@@ -172,6 +222,38 @@ class Reduced {
   static T violation(T most, T least, T total, T cap) {
     most = std::max(most, T(0));
     return most - (full(total, cap) ? least : std::min(least, T(0)));
+  }
+
+  static Row<T> part_of(const Row<T>& row, const Share& share) {
+    return {row.values + share.feature, nullptr, share.feature_end - share.feature, Index::dense};
+  }
+
+  // The moves of example i, by the scores as they stand.
+  void decide(std::int64_t i) {
+    A_ = curvature * problem_.norm[static_cast<std::size_t>(i)];
+    cap_ = static_cast<T>(problem_.cap(i));
+    moves_.clear();
+    seen_ = {};
+    switch (problem_.shape(i)) {
+      case Shape::none:
+        seen_.settled = true;
+        break;
+      case Shape::one_class:
+        one_class(i);
+        break;
+      case Shape::centred:
+        centred(i);
+        break;
+      case Shape::fan:
+        fan(i);
+        break;
+      case Shape::sides:
+        sides(i);
+        break;
+      case Shape::pairs:
+        pairs(i);
+        break;
+    }
   }
 
   // ---- stars ----------------------------------------------------------------------------------
@@ -674,8 +756,7 @@ class Reduced {
       touch(pair.over, step);
       touch(pair.under, -step);
     }
-    if (!sums && !squares)
-      inside = flat_.size() > 1 || (flat_.size() == 1 && !full(total_, cap_));
+    if (!sums && !squares) inside = flat_.size() > 1 || (flat_.size() == 1 && !full(total_, cap_));
     seen_.settled = !moved && !inside && seen_.violation <= 0;
     if (!moved) return;
     if (!sums && squares) linear -= quarter(total_, total);
@@ -704,15 +785,20 @@ class Reduced {
     std::copy(duals.begin(), duals.end(), to);
   }
 
-  // W += x times the moves. A few labels of many are cheaper one number at a time.
-  void apply(const Row<T>& row) {
+  // W += x times the moves, all in lanes low..high. A few labels of many are cheaper one number at
+  // a time.
+  void apply(const Row<T>& row, std::int64_t low, std::int64_t high) {
     constexpr std::int64_t kLanesPerVector = 64 / static_cast<std::int64_t>(sizeof(T));
     const auto count = static_cast<std::int64_t>(moves_.size());
+    if (count == 0) return;
     const std::int64_t lanes = problem_.lanes;
     T* const table = W_;
-    if (2 * count * kLanesPerVector >= lanes) {
+    if (2 * count * kLanesPerVector >= high - low) {
       for (const Move<T>& move : moves_) step_[static_cast<std::size_t>(move.label)] = move.step;
-      problem_.ops.add(row, step_.data(), lanes, table);
+      if (high - low == lanes)
+        problem_.ops.add(row, step_.data(), lanes, table);
+      else
+        problem_.ops.add_part(row, step_.data() + low, high - low, lanes, table + low);
       for (const Move<T>& move : moves_) step_[static_cast<std::size_t>(move.label)] = 0;
     } else if (count == 2) {
       const Move<T> a = moves_[0], b = moves_[1];
@@ -727,8 +813,12 @@ class Reduced {
         for (const Move<T>& move : moves_) w[move.label] += x * move.step;
       });
     }
+    apply_to_bias();
+  }
+
+  void apply_to_bias() {
     if (!problem_.intercept) return;
-    T* bias = table + problem_.rows.d * lanes;
+    T* bias = W_ + problem_.rows.d * problem_.lanes;
     for (const Move<T>& move : moves_) bias[move.label] += move.step;
   }
 
