@@ -7,13 +7,13 @@
 // the full pass sees gives an estimate of the duality gap, so that the certificate
 // (certificate.hpp) is asked for when it has something to say.
 //
-// Threads. Every worker keeps a share of the weights: some labels, or some features where labels
-// are few. Visits go in small blocks: each worker adds up what its share gives the scores, some of
-// the visits are each one's to decide, then all move their share. So no weight ever goes from one
-// core to another. Within a block nobody sees what the others found, which is harmless while blocks
-// are a small part of the data; when the dual objective falls nonetheless the blocks halve, and at
-// one visit each the curvature is raised by the number of workers, which is safe always (Smith et
-// al. 2018). Who visits what depends on nothing but the list: the same bits every time.
+// Threads. Visits go in small blocks: each worker finds the moves of its visits by the same
+// weights, and when all have, each makes those of all in its share of the weights: some labels, or
+// some features where labels are few. Within a block nobody sees what the others found, which is
+// harmless while blocks are a small part of the data; when the dual objective falls nonetheless the
+// blocks halve, and at one visit each the curvature is raised by the number of workers, which is
+// safe always (Smith et al. 2018). Who visits what depends on nothing but the list: the same bits
+// every time.
 #pragma once
 
 #include <atomic>
@@ -62,8 +62,7 @@ class DualSolver {
  public:
   // Solves from weights of zero, which must stay where they are.
   DualSolver(Problem<T> problem, T* weights, std::uint64_t seed, int n_threads)
-      : problem_(std::move(problem)), W_(weights), all_(problem_.lanes, problem_.rows.d, 0, 1),
-        random_(seed), n_threads_(n_threads) {
+      : problem_(std::move(problem)), W_(weights), random_(seed), n_threads_(n_threads) {
     const std::int64_t n = problem_.rows.n;
     if (n >= std::int64_t{1} << 32)
       throw std::invalid_argument("there is room for 2^32 - 1 examples");
@@ -224,7 +223,7 @@ class DualSolver {
   }
 
   // Brings what the visit after next needs nearer.
-  void look_ahead(std::size_t v, const Share& share) const {
+  void look_ahead(std::size_t v) const {
 #if defined(__GNUC__)
     constexpr std::size_t kFar = 4, kNear = 2;
     constexpr std::int64_t kLines = 16, kLine = 64, kMostFetched = 1 << 13;
@@ -258,20 +257,18 @@ class DualSolver {
       const auto per_line = kLine / static_cast<std::int64_t>(sizeof(T));
       row.size = std::min(row.size, kMostFetched / lanes);
       for_each_feature(row, [&](std::int64_t j, T) {
-        for (std::int64_t lane = share.lane; lane < share.lane_end; lane += per_line)
+        for (std::int64_t lane = 0; lane < lanes; lane += per_line)
           __builtin_prefetch(W_ + j * lanes + lane, 1, 2);
       });
     }
 #else
-    (void)v, (void)share;
+    (void)v;
 #endif
   }
 
-  // Visits a stretch of the list; what is settled is marked.
-  void visit(Reduced<T>& reduced, std::size_t v, T& violation, std::int64_t& work) {
-    look_ahead(v, all_);
-    const std::int64_t i = active_[v];
-    const Visit<T> found = reduced.visit(i);
+  // What was seen on the visit at place v of the list.
+  void note(const Reduced<T>& reduced, const Visit<T>& found, std::size_t v, T& violation,
+            std::int64_t& work) {
     settled_[v] = found.settled;
     violation = std::max(violation, found.violation);
     work += 64 + reduced.row_size() * problem_.lanes;
@@ -284,7 +281,8 @@ class DualSolver {
     std::int64_t work = 0;
     bool going = true;
     for (std::size_t v = 0; v < active_.size() && going; ++v) {
-      visit(*alone_, v, violation, work);
+      look_ahead(v);
+      note(*alone_, alone_->visit(active_[v]), v, violation, work);
       ++seen.visits;
       if (work >= kWorkBetweenPolls) {
         work = 0;
@@ -306,7 +304,6 @@ class DualSolver {
     explicit Worker(Share kept) : share(kept) {}
     Share share;
     std::unique_ptr<Reduced<T>> reduced;
-    std::vector<T> scores;  // what its share gives the scores of a block
     // What it found in a block: moves, and of which example up to where.
     std::vector<Move<T>> moves;
     std::vector<std::pair<std::int64_t, std::size_t>> visits;
@@ -320,40 +317,19 @@ class DualSolver {
     for (int t = 0; t < n_threads_; ++t) {
       Worker& worker = workers_.emplace_back(Share(lanes, problem_.rows.d, t, n_threads_));
       worker.reduced = std::make_unique<Reduced<T>>(problem_, duals, W_, t);
-      worker.scores.assign(static_cast<std::size_t>(kFirstBlock * n_threads_ * lanes), T(0));
     }
   }
 
   bool together(Totals& totals, Round& seen) {
     hire();
     const auto K = static_cast<std::size_t>(n_threads_);
-    const std::size_t block = K * static_cast<std::size_t>(block_);
-    const auto lanes = static_cast<std::size_t>(problem_.lanes);
+    const auto block = static_cast<std::size_t>(block_);
     Barrier barrier(n_threads_);
     std::atomic<bool> stop{false};
     std::atomic<bool> failed{false};
     std::exception_ptr failure;
     const std::int64_t before = seen.visits;
 
-    // The examples b, b + 1, .. of a block: whose scores a worker shares in, and whose moves it
-    // finds.
-    const auto find = [&](std::size_t t, std::size_t b, std::size_t end) {
-      Worker& worker = workers_[t];
-      std::vector<const T*>& parts = worker.reduced->parts;
-      for (std::size_t v = b + t; v < end; v += K) {
-        const std::int64_t i = active_[v];
-        parts.clear();
-        for (const Worker& other : workers_) parts.push_back(other.scores.data() + (v - b) * lanes);
-        const Visit<T> found = worker.reduced->visit_with(i, parts);
-        settled_[v] = found.settled;
-        worker.violation = std::max(worker.violation, found.violation);
-        worker.work += 64 + worker.reduced->row_size() * problem_.lanes;
-        const auto& moves = worker.reduced->moves();
-        if (moves.empty()) continue;
-        worker.moves.insert(worker.moves.end(), moves.begin(), moves.end());
-        worker.visits.emplace_back(i, worker.moves.size());
-      }
-    };
     const auto work = [&](std::size_t t) {
       Worker& worker = workers_[t];
       Reduced<T>& reduced = *worker.reduced;
@@ -361,20 +337,23 @@ class DualSolver {
       reduced.curvature = curvature_;
       worker.violation = 0;
       worker.work = 0;
-      for (std::size_t b = 0; b < active_.size(); b += block) {
-        const std::size_t end = std::min(b + block, active_.size());
-        for (std::size_t v = b; v < end; ++v) {
-          look_ahead(v, worker.share);
-          reduced.score_share(active_[v], worker.share, worker.scores.data() + (v - b) * lanes);
-        }
-        barrier.wait();
+      for (std::size_t b = 0; b < active_.size(); b += K * block) {
         worker.moves.clear();
         worker.visits.clear();
         try {
-          find(t, b, end);
+          const std::size_t end = std::min(b + (t + 1) * block, active_.size());
+          for (std::size_t v = b + t * block; v < end; ++v) {
+            look_ahead(v);
+            note(reduced, reduced.find(active_[v]), v, worker.violation, worker.work);
+            const auto& moves = reduced.moves();
+            if (moves.empty()) continue;
+            worker.moves.insert(worker.moves.end(), moves.begin(), moves.end());
+            worker.visits.emplace_back(active_[v], worker.moves.size());
+          }
           if (t == 0 && worker.work >= kWorkBetweenPolls) {
             worker.work = 0;
-            if (!(*poll_)(before + static_cast<std::int64_t>(end))) stop = true;
+            const auto done = static_cast<std::int64_t>(std::min(b + K * block, active_.size()));
+            if (!(*poll_)(before + done)) stop = true;
           }
         } catch (...) {
           if (!failed.exchange(true)) failure = std::current_exception();
@@ -383,12 +362,14 @@ class DualSolver {
         barrier.wait();
         for (const Worker& other : workers_) {
           std::size_t begin = 0;
-          for (const auto& [i, until] : other.visits) {
-            reduced.follow(i, other.moves, begin, until, worker.share);
-            begin = until;
+          for (const auto& [i, end] : other.visits) {
+            reduced.follow(i, other.moves, begin, end, worker.share);
+            begin = end;
           }
         }
-        if (stop) return;  // nobody sets it before all have come to the next barrier
+        const bool leave = stop;  // nobody sets it between the barriers
+        barrier.wait();
+        if (leave) return;
       }
     };
     enum : int { wait, go, give_up };
@@ -423,7 +404,6 @@ class DualSolver {
 
   Problem<T> problem_;
   T* const W_;
-  const Share all_;
   Random random_;
   const int n_threads_;
   std::vector<std::uint32_t> live_, flat_, active_;

@@ -172,9 +172,8 @@ void add_packed(const T* x, i64 d, const T* c, T* W) {
 }
 
 template <class T, class F>
-void score_row(const T* x, F feature, i64 size, const T* W, i64 count, i64 lanes, const T* bias,
-               T* s) {
-  over_stretches<T, 8>(count, [&]<int N, int M>(i64 at) {
+void score_row(const T* x, F feature, i64 size, const T* W, i64 lanes, const T* bias, T* s) {
+  over_stretches<T, 8>(lanes, [&]<int N, int M>(i64 at) {
     score_stretch<T, N, M>(x, feature, size, W + at, lanes, bias ? bias + at : nullptr, s + at);
   });
 }
@@ -200,16 +199,10 @@ void over_features(const Row<T>& x, Body body) {
 }
 
 template <class T>
-void score_part(Row<T> x, const T* W, i64 count, i64 lanes, const T* bias, T* s) {
-  over_features(
-      x, [&](auto feature) { score_row(x.values, feature, x.size, W, count, lanes, bias, s); });
-}
-
-template <class T>
 void score(Row<T> x, const T* W, i64 lanes, const T* bias, T* s) {
   if (x.kind == Index::dense && lanes == 4) return score_packed<T, 4>(x.values, x.size, W, bias, s);
   if (x.kind == Index::dense && lanes == 8) return score_packed<T, 8>(x.values, x.size, W, bias, s);
-  score_part(x, W, lanes, lanes, bias, s);
+  over_features(x, [&](auto feature) { score_row(x.values, feature, x.size, W, lanes, bias, s); });
 }
 
 template <class T>
@@ -474,12 +467,12 @@ void add_rows(const T* const* x, i64 count, i64 d, const T* c, i64 lanes, T* W) 
 extern const Smooth KESLER_TABLE(smooth_, KESLER_LANES);
 extern const Lanes KESLER_TABLE(lanes_, KESLER_LANES) = {
     KESLER_NAME(KESLER_LANES),
-    {score<float>, score_part<float>, score_rows<float>, add<float>, add_part<float>,
-     add_rows<float>, squared_norm<float>, top<float>, above<float>, mass<float>, score_wide<float>,
-     add_wide<float>, finite<float>},
-    {score<double>, score_part<double>, score_rows<double>, add<double>, add_part<double>,
-     add_rows<double>, squared_norm<double>, top<double>, above<double>, mass<double>,
-     score_wide<double>, add_wide<double>, finite<double>},
+    {score<float>, score_rows<float>, add<float>, add_part<float>, add_rows<float>,
+     squared_norm<float>, top<float>, above<float>, mass<float>, score_wide<float>, add_wide<float>,
+     finite<float>},
+    {score<double>, score_rows<double>, add<double>, add_part<double>, add_rows<double>,
+     squared_norm<double>, top<double>, above<double>, mass<double>, score_wide<double>,
+     add_wide<double>, finite<double>},
     &KESLER_TABLE(smooth_, KESLER_LANES),
 };
 

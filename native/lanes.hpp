@@ -29,9 +29,6 @@ template <class T>
 struct LaneOps {
   // s = bias + sum_j x_j W[j]; a null bias is zero.
   void (*score)(Row<T> x, const T* W, std::int64_t lanes, const T* bias, T* s);
-  // The same for the first `count` lanes of rows that lie `lanes` apart.
-  void (*score_part)(Row<T> x, const T* W, std::int64_t count, std::int64_t lanes, const T* bias,
-                     T* s);
   // The same for `count` dense rows; their scores lie `lanes` apart.
   void (*score_rows)(const T* const* x, std::int64_t count, std::int64_t d, const T* W,
                      std::int64_t lanes, const T* bias, T* s);

@@ -101,49 +101,42 @@ class Reduced {
   T curvature = 1;  // at which the example's own quadratic term is counted
   std::int64_t row_size() const { return row_.size; }
   const std::vector<Move<T>>& moves() const { return moves_; }
-  std::vector<const T*> parts;  // room for the caller
 
   Visit<T> visit(std::int64_t i) {
-    problem_.rows.read(i, row_);
-    const T* bias = problem_.intercept ? W_ + problem_.rows.d * problem_.lanes : nullptr;
-    problem_.ops.score(row_, W_, problem_.lanes, bias, scores_.data());
-    decide(i);
+    find(i);
     if (!moves_.empty()) apply(row_, 0, problem_.lanes);
     return seen_;
   }
 
-  // ---- a visit that several workers make together -----------------------------------------------
-
-  // What a worker's share of the weights gives the scores of example i.
-  void score_share(std::int64_t i, const Share& share, T* s) {
+  // The moves of a visit; the weights stay as they are.
+  Visit<T> find(std::int64_t i) {
     problem_.rows.read(i, row_);
-    const std::int64_t lanes = problem_.lanes;
-    const T* const table = W_;
-    const T* bias =
-        problem_.intercept && share.bias ? table + problem_.rows.d * lanes + share.lane : nullptr;
-    if (share.all_features) {
-      const std::int64_t count = share.lane_end - share.lane;
-      problem_.ops.score_part(row_, table + share.lane, count, lanes, bias, s + share.lane);
-    } else if (row_.kind == Index::dense) {
-      problem_.ops.score(part_of(row_, share), table + share.feature * lanes, lanes, bias, s);
-    } else {
-      for (std::int64_t r = 0; r < lanes; ++r) s[r] = bias ? bias[r] : T(0);
-      for_each_feature(row_, [&](std::int64_t j, T x) {
-        if (j < share.feature || j >= share.feature_end) return;
-        for (std::int64_t r = 0; r < lanes; ++r) s[r] += x * table[j * lanes + r];
-      });
+    const T* bias = problem_.intercept ? W_ + problem_.rows.d * problem_.lanes : nullptr;
+    problem_.ops.score(row_, W_, problem_.lanes, bias, scores_.data());
+    A_ = curvature * problem_.norm[static_cast<std::size_t>(i)];
+    cap_ = static_cast<T>(problem_.cap(i));
+    moves_.clear();
+    seen_ = {};
+    switch (problem_.shape(i)) {
+      case Shape::none:
+        seen_.settled = true;
+        break;
+      case Shape::one_class:
+        one_class(i);
+        break;
+      case Shape::centred:
+        centred(i);
+        break;
+      case Shape::fan:
+        fan(i);
+        break;
+      case Shape::sides:
+        sides(i);
+        break;
+      case Shape::pairs:
+        pairs(i);
+        break;
     }
-  }
-
-  // The moves for scores that come in parts; the weights stay as they are.
-  Visit<T> visit_with(std::int64_t i, const std::vector<const T*>& parts) {
-    for (std::int64_t r = 0; r < problem_.lanes; ++r) {
-      T sum = 0;
-      for (const T* part : parts) sum += part[r];
-      scores_[static_cast<std::size_t>(r)] = sum;
-    }
-    problem_.rows.read(i, row_);
-    decide(i);
     return seen_;
   }
 
@@ -226,34 +219,6 @@ class Reduced {
 
   static Row<T> part_of(const Row<T>& row, const Share& share) {
     return {row.values + share.feature, nullptr, share.feature_end - share.feature, Index::dense};
-  }
-
-  // The moves of example i, by the scores as they stand.
-  void decide(std::int64_t i) {
-    A_ = curvature * problem_.norm[static_cast<std::size_t>(i)];
-    cap_ = static_cast<T>(problem_.cap(i));
-    moves_.clear();
-    seen_ = {};
-    switch (problem_.shape(i)) {
-      case Shape::none:
-        seen_.settled = true;
-        break;
-      case Shape::one_class:
-        one_class(i);
-        break;
-      case Shape::centred:
-        centred(i);
-        break;
-      case Shape::fan:
-        fan(i);
-        break;
-      case Shape::sides:
-        sides(i);
-        break;
-      case Shape::pairs:
-        pairs(i);
-        break;
-    }
   }
 
   // ---- stars ----------------------------------------------------------------------------------
