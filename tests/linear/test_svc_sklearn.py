@@ -15,7 +15,7 @@ from test_svc_forms import identical
 from kesler import Constraints, ConstraintSVC
 
 # Some checks compare two fits to seven digits, which the default tolerance does not promise.
-EXACT = {"tol": 1e-14, "max_iter": 2000}
+EXACT = {"tol": 1e-15, "max_iter": 2000}
 CHECKED = [
     ConstraintSVC(**EXACT),
     ConstraintSVC(aggregate="sum", n_jobs=2, **EXACT),

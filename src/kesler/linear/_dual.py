@@ -14,7 +14,10 @@ import scipy.sparse as sp
 from kesler._driver import Sweep
 from kesler.linear._machine import Certified, Masses, Problem, Solution, Start
 
-_VISITS = 4  # of a round, in numbers of examples
+_VISITS, _FEW = (
+    4,
+    10_000,
+)  # of a round at most: so many for each example, and of few examples so many
 _UNSEEN = 10  # rounds without a better estimate or a certificate
 _STALLED = 4  # certificates in a row that bring nothing: it is the precision that ends it
 
@@ -46,7 +49,7 @@ class DualSweeps:
 
     @property
     def sweep_size(self) -> int:
-        return _VISITS * self._problem.n
+        return max(_VISITS * self._problem.n, _FEW)
 
     def sweep(self, report: Callable[[int], None] | None) -> Sweep:
         if self._growth > 1:
@@ -55,7 +58,7 @@ class DualSweeps:
             return Sweep(self._certified.gap)  # where it began is good enough
         self._certified = None
         target = self._tol * self._trust
-        primal, dual = self._round(target, _VISITS * self._problem.n, report)
+        primal, dual = self._round(target, self.sweep_size, report)
         self.dual = dual
         estimate = (primal - dual) / primal if primal > 0 else 0.0
         self._unseen += 1

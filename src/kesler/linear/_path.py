@@ -18,10 +18,8 @@ from kesler import _checks
 from kesler._driver import Outcome
 from kesler.linear._machine import Problem, Solution, Start
 
-# Problem, where to begin, and whether few sweeps will do.
-Follow = Callable[[Problem, Start | None, bool], tuple[Solution, Outcome]]
+Solve = Callable[[Problem, Start | None], tuple[Solution, Outcome]]
 
-_QUICK = 8  # rounds of sweeps, beyond which Newton's method is the quicker where it applies
 _COUNT, _LEAST, _MOST = 10, 1e-3, 1e2
 
 
@@ -56,25 +54,19 @@ def grid(Cs: Any) -> npt.NDArray[np.float64]:
     return np.unique(values)
 
 
-def along(problem: Problem, Cs: npt.NDArray[np.float64], follow: Follow) -> Iterator[Stop]:
+def along(problem: Problem, Cs: npt.NDArray[np.float64], solve: Solve) -> Iterator[Stop]:
     """The solution at each of the ascending `Cs`; only the one before is held."""
     before: Stop | None = None
-    near = True
     for C in Cs.tolist():
         at = replace(problem, C=C)
-        if before is None:
-            found, outcome = follow(at, None, near)
-        else:
-            found, outcome = follow(at, before.start(C), near)
-            near = near and outcome.n_iter <= _QUICK
-        before = Stop(at, found, outcome)
+        before = Stop(at, *solve(at, None if before is None else before.start(C)))
         yield before
 
 
-def start_for(problem: Problem, Cs: npt.NDArray[np.float64], follow: Follow) -> Start | None:
+def start_for(problem: Problem, Cs: npt.NDArray[np.float64], solve: Solve) -> Start | None:
     """Where to begin at the last of the ascending `Cs`."""
     before: Stop | None = None
-    for stop in along(problem, Cs[:-1], follow):
+    for stop in along(problem, Cs[:-1], solve):
         before = stop
     return None if before is None else before.start(Cs[-1])
 

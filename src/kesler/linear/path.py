@@ -129,7 +129,7 @@ def regularization_path(
     outcomes: list[Outcome] = []
     progress = Progress("regularization_path", values.size) if verbose else None
     try:
-        for c, stop in enumerate(along(problem, values, model._follow)):
+        for c, stop in enumerate(along(problem, values, model._solve)):
             model._stand(target, problem.sorter(stop.solution.table))
             coefs.append(model.coef_.copy())
             intercepts.append(model.intercept_)

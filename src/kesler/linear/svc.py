@@ -210,21 +210,9 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
             )
 
     def _solve(self, problem: Problem, start: Start | None) -> tuple[Solution, Outcome]:
-        return self._solve_by(self.solver, problem, start)
-
-    def _follow(
-        self, problem: Problem, start: Start | None, near: bool
-    ) -> tuple[Solution, Outcome]:
-        """The next solution of a path; `near` where few sweeps lead from one to the next."""
-        sweeps = near and self.solver == "auto" and start is not None
-        return self._solve_by("dual" if sweeps else self.solver, problem, start)
-
-    def _solve_by(
-        self, solver: str, problem: Problem, start: Start | None
-    ) -> tuple[Solution, Outcome]:
         return solve(
             problem,
-            solver,
+            self.solver,
             tol=float(self.tol),
             max_iter=int(self.max_iter),
             time_budget=self.time_budget,

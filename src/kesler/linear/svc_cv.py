@@ -163,7 +163,7 @@ class ConstraintSVCCV(ConstraintSVC):
                 everything, start = replace(problem, C=self.C_), None
                 if not takes_newton(everything, self.solver):
                     # Sweeps of dense data are quicker by way of small C than straight on.
-                    start = start_for(problem, self.Cs_[: best + 1], self._follow)
+                    start = start_for(problem, self.Cs_[: best + 1], self._solve)
                 self._learn(everything, target, start)
         return self
 
@@ -175,7 +175,7 @@ class ConstraintSVCCV(ConstraintSVC):
         try:
             for f, (problem, left_out) in enumerate(parts):
                 judge = judge_of(left_out)
-                for c, stop in enumerate(along(problem, self.Cs_, self._follow)):
+                for c, stop in enumerate(along(problem, self.Cs_, self._solve)):
                     self.scores_[f, c] = judge(problem.sorter(stop.solution.table))
                     outcomes.append(stop.outcome)
                     if progress is not None:
