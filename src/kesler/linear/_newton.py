@@ -58,6 +58,8 @@ class Newton:
             problem.intercept,
             problem.n_threads,
         )
+        weight = problem.weight
+        self._rows = np.arange(problem.n) if weight is None else np.flatnonzero(weight)
         self._table = problem.table()
         shape = self._table.shape
         self._W: Table = np.zeros(shape)
@@ -65,7 +67,7 @@ class Newton:
         self._linear: Table = np.zeros(shape)
         self._direction = aligned_zeros(shape, problem.X.dtype)
         self._size = shape[0] * self._k
-        self._primal = self._dual = self._smoothing = math.nan
+        self._dual = self._smoothing = math.nan
         self._width = 0.0
         self._stalled = 0
         self._best_gap = math.inf
@@ -97,8 +99,8 @@ class Newton:
             else:
                 self._round()
         gap = self._gap()
-        if gap > self._target:
-            return Sweep(gap)
+        if gap > self._target:  # only the certificate may end it
+            return Sweep(max(gap, float(np.nextafter(self._tol, np.inf))))
         certified = self.solution().certified
         if certified.gap > self._tol:
             # The estimate was too good by rounding: ask for less.
@@ -111,10 +113,17 @@ class Newton:
 
     def solution(self) -> Solution:
         """Where the rounds stand, certified."""
-        masses = Masses(*self._core.masses())
+        masses = self._masses()
         if self._certified is None:
             self._certified = self._problem.certify(masses, self.weights)
         return Solution(self._table, masses, self._certified)
+
+    def _masses(self) -> Masses:
+        """The dual variables; those of examples that do not count are none."""
+        indptr, keys, values = self._core.masses()
+        counts = np.zeros(self._problem.n, dtype=np.int64)
+        counts[self._rows] = np.diff(indptr)
+        return Masses(np.concatenate(([0], np.cumsum(counts))), keys, values)
 
     @property
     def direct(self) -> bool:
@@ -146,14 +155,14 @@ class Newton:
 
     def _begin(self) -> None:
         """The first weights come from parts of the rows, whose count stands for all."""
-        n = self._problem.n
-        order = np.random.default_rng(self._problem.seed).permutation(n)
+        n = self._rows.size
+        order = np.random.default_rng(self._problem.seed).permutation(self._rows)
         for part in (16, 4) if n >= 10_000 else (4,):
             if n // part >= 8 * self._k:
                 self._pick(np.sort(order[: n // part]))
                 self._split(math.inf)
                 self._minimise(_STAGES[part], rough=True)
-        total = self._pick(np.arange(n))
+        total = self._pick(self._rows)
         self._kept = (total, np.zeros_like(self._W))  # of no weights, where every loss is 1
         primal = float(np.vdot(self._W, self._W)) / 2 + self._split(_REACH)
         if primal < total:
@@ -197,8 +206,8 @@ class Newton:
         problem = self._problem
         weight = np.ones(rows.size) if problem.weight is None else problem.weight[rows]
         cap = problem.C * weight
-        if rows.size < problem.n:
-            cap *= problem.n / rows.size
+        if rows.size < self._rows.size:
+            cap *= self._rows.size / rows.size
         self._core.pick(rows, cap.astype(problem.X.dtype))
         return float(cap.sum())
 
@@ -212,8 +221,8 @@ class Newton:
         if start.table is not None:
             self._table[...] = start.table
         certified = problem.certify(masses, self._table, start.table is None)
-        self._pick(np.arange(problem.n))
-        self._core.place(*masses)
+        self._pick(self._rows)
+        self._core.place(*masses.picked(self._rows))
         self._W[...] = self._table
         self._dual = certified.dual
         self._kept = (certified.primal, self._W.copy())
