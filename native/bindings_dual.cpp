@@ -88,7 +88,6 @@ class SolverHandle {
   }
 
   std::int64_t overflow() const { return solver_->overflow(); }
-  std::int64_t n_duals() const { return solver_->duals.count(); }
 
   // (primal, dual, violation, visits, epochs) of a round.
   nb::tuple round(double target, std::int64_t most, nb::object report) {
@@ -142,6 +141,7 @@ class SolverHandle {
       for (std::int64_t e = begin; e < end; ++e)
         *to++ = {keys.data()[e], static_cast<T>(factor) * values.data()[e]};
     }
+    solver_->place_flat();
   }
 
  private:
@@ -178,8 +178,7 @@ class SolverHandle {
   std::unique_ptr<DualSolver<T>> solver_;
 };
 
-// (primal, dual, margin) of dual variables and weights from anywhere; and what label r's row of
-// weights has of example i, as the arrays of a CSR matrix.
+// (primal, dual, margin) of dual variables and weights from anywhere.
 template <class T>
 nb::tuple certify(const RowsHandle& rows, const OrdersHandle& orders, Weight weight, double C,
                   const std::string& aggregate, const std::string& loss, bool intercept,
@@ -202,6 +201,7 @@ nb::tuple certify(const RowsHandle& rows, const OrdersHandle& orders, Weight wei
   return to_tuple(found);
 }
 
+// What each example has in each label's row of weights, as the arrays of a CSR matrix.
 template <class T>
 nb::tuple dual_shares(const OrdersHandle& orders, Weight weight, double C,
                       const std::string& aggregate, const std::string& loss,
@@ -245,7 +245,6 @@ void bind_typed(nb::module_& m, const char* name) {
            nb::arg("weights").noconvert(), nb::arg("seed"), nb::arg("n_threads"),
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def("overflow", &Handle::overflow)
-      .def("n_duals", &Handle::n_duals)
       .def("round", &Handle::round, nb::arg("target"), nb::arg("most"), nb::arg("report").none())
       .def("scale", &Handle::scale, nb::arg("factor"))
       .def("certify", &Handle::certify, nb::arg("rebuild"))

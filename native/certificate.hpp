@@ -56,7 +56,7 @@ class Certificate {
     Certified found;
     double norm2 = 0;
     found.done = add_up(rebuild ? W : nullptr, n_threads, poll, norm2);
-    found.dual = linear_ - norm2 / 2;
+    found.dual = std::max(linear_ - norm2 / 2, 0.0);  // no masses at all give 0
     if (found.done) found.done = judge(W, n_threads, poll, found);
     return found;
   }

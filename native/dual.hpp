@@ -67,7 +67,7 @@ class DualSolver {
     if (n >= std::int64_t{1} << 32)
       throw std::invalid_argument("there is room for 2^32 - 1 examples");
     look_at_rows();
-    duals.resize(n, n_threads_ + 1);
+    duals.resize(n, n_threads_);
     alone_ = std::make_unique<Reduced<T>>(problem_, duals, W_, 0);
   }
 
@@ -93,6 +93,7 @@ class DualSolver {
     const std::int64_t size = table_size();
     for (std::int64_t at = 0; at < size; ++at) W_[at] *= static_cast<T>(factor);
     wanted_ = 1;
+    last_dual_ = -std::numeric_limits<double>::infinity();
     recount();
   }
 
@@ -143,7 +144,7 @@ class DualSolver {
 
  private:
   static constexpr T kLeastNorm = sizeof(T) == 4 ? T(1e-30) : T(1e-290);
-  static constexpr std::size_t kParallel = 4096;  // visits worth more than one thread
+  static constexpr double kParallel = 1 << 21;  // numbers in an epoch worth more than one thread
   static constexpr std::int64_t kFirstBlock = 4;
 
   std::int64_t table_size() const {
@@ -171,6 +172,7 @@ class DualSolver {
     Row<T> row;
     for (std::int64_t i = 0; i < n; ++i) {
       problem_.rows.read(i, row);
+      per_visit_ += static_cast<double>(row.size);
       const T norm = problem_.ops.squared_norm(row) + (problem_.intercept ? T(1) : T(0));
       problem_.norm[static_cast<std::size_t>(i)] = norm;
       if (!(norm <= std::numeric_limits<T>::max() / 16) && overflow_ < 0) overflow_ = i;
@@ -182,6 +184,8 @@ class DualSolver {
       if (shape == Shape::none || !(problem_.cap(i) > 0)) continue;
       (norm < kLeastNorm ? flat_ : live_).push_back(static_cast<std::uint32_t>(i));
     }
+    per_visit_ = 64 + per_visit_ / static_cast<double>(std::max<std::int64_t>(n, 1)) *
+                          static_cast<double>(problem_.lanes);
   }
 
   double linear_of(std::int64_t i) const {
@@ -213,8 +217,10 @@ class DualSolver {
     shuffle();
     settled_.assign(active_.size(), 0);
     seen.violation = 0;
-    const bool done = n_threads_ > 1 && active_.size() >= kParallel ? together(totals, seen)
-                                                                    : alone(totals, seen);
+    const bool done =
+        n_threads_ > 1 && static_cast<double>(active_.size()) * per_visit_ >= kParallel
+            ? together(totals, seen)
+            : alone(totals, seen);
     std::size_t kept = 0;
     for (std::size_t v = 0; v < active_.size(); ++v)
       if (!settled_[v]) active_[kept++] = active_[v];
@@ -222,12 +228,12 @@ class DualSolver {
     return done;
   }
 
-  // Brings what the visit after next needs nearer.
-  void look_ahead(std::size_t v) const {
+  // Brings what the visits before `end` that come after v need nearer.
+  void look_ahead(std::size_t v, std::size_t end) const {
 #if defined(__GNUC__)
     constexpr std::size_t kFar = 4, kNear = 2;
     constexpr std::int64_t kLines = 16, kLine = 64, kMostFetched = 1 << 13;
-    if (v + kFar < active_.size()) {
+    if (v + kFar < end) {
       const std::int64_t i = active_[v + kFar];
       __builtin_prefetch(duals.place(i));
       if (!problem_.orders.indptr) __builtin_prefetch(problem_.orders.items + i);
@@ -237,7 +243,7 @@ class DualSolver {
       else if (problem_.rows.kind == Index::int64)
         __builtin_prefetch(static_cast<const std::int64_t*>(problem_.rows.indptr) + i);
     }
-    if (v + kNear < active_.size()) {
+    if (v + kNear < end) {
       Row<T> row;
       problem_.rows.read(active_[v + kNear], row);
       __builtin_prefetch(duals.list(active_[v + kNear]));
@@ -250,7 +256,7 @@ class DualSolver {
       if (row.index) fetch(row.index, row.size * (row.kind == Index::int32 ? 4 : 8));
     }
     // Weights of a sparse row lie all over the table; the next visit's come while this one counts.
-    if (problem_.rows.kind != Index::dense && v + 1 < active_.size()) {
+    if (problem_.rows.kind != Index::dense && v + 1 < end) {
       Row<T> row;
       problem_.rows.read(active_[v + 1], row);
       const std::int64_t lanes = problem_.lanes;
@@ -262,7 +268,7 @@ class DualSolver {
       });
     }
 #else
-    (void)v;
+    (void)v, (void)end;
 #endif
   }
 
@@ -281,7 +287,7 @@ class DualSolver {
     std::int64_t work = 0;
     bool going = true;
     for (std::size_t v = 0; v < active_.size() && going; ++v) {
-      look_ahead(v);
+      look_ahead(v, active_.size());
       note(*alone_, alone_->visit(active_[v]), v, violation, work);
       ++seen.visits;
       if (work >= kWorkBetweenPolls) {
@@ -343,7 +349,7 @@ class DualSolver {
         try {
           const std::size_t end = std::min(b + (t + 1) * block, active_.size());
           for (std::size_t v = b + t * block; v < end; ++v) {
-            look_ahead(v);
+            look_ahead(v, end);
             note(reduced, reduced.find(active_[v]), v, worker.violation, worker.work);
             const auto& moves = reduced.moves();
             if (moves.empty()) continue;
@@ -411,6 +417,7 @@ class DualSolver {
   std::int64_t overflow_ = -1;
   double wanted_ = 1;  // an epoch's violation below which all examples come back
   double norm2_ = 0, linear_ = 0;
+  double per_visit_ = 0;  // numbers that a visit reads, on average
   double last_dual_ = -std::numeric_limits<double>::infinity();
   std::int64_t block_ = kFirstBlock;
   T curvature_ = 1;

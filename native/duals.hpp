@@ -1,7 +1,7 @@
 // The dual variables of a constraint machine that are not zero, example by example: what Crammer
 // and Singer (2001, section 6) call the low memory of their method, the non-zero part of m x k.
 //
-// Design. An example has a short list of (key, value > 0), ascending in key; what a key means
+// Design. An example has a short list of (key, value > 0) in any order; what a key means
 // depends on the shape of the example's order, see `Shape`. Lists live in chunks that never move,
 // so several threads may write the lists of different examples, each into chunks of its own.
 #pragma once
@@ -55,8 +55,7 @@ inline Shape shape_of(const Order& order, std::int32_t n_labels, Aggregate aggre
   return Shape::none;
 }
 
-// Calls f(label, share) for what a dual variable adds to the example's row of weights: W = sum of
-// share * value * x. Keys must come in ascending order; `walk` remembers where it is.
+// Which labels a dual variable pulls apart, and what its pair asks for and counts.
 class Spread {
  public:
   Spread(const Order& order, Shape shape, std::int32_t n_labels)

@@ -240,6 +240,9 @@ class Reduced {
 
   // A class over its rivals, all alike. Only rivals that carry mass or will carry some are looked
   // at singly: the level of a part of the rays is a lower bound on the level of all.
+  //
+  // Every v has `base` in it, about 1, beside which all that C |x|^2 can move may be nothing: so
+  // rays and level stand without it.
   void one_class(std::int64_t i) {
     const std::int32_t y = problem_.orders[i].items[0];
     T* s = scores_.data();
@@ -252,7 +255,7 @@ class Reduced {
     std::size_t m = 0;
     T level = 0;
     for (const Dual<T>& dual : duals) {
-      set_ray(m, s[dual.key] + A_ * dual.value + base, dual.value, dual.key);
+      set_ray(m, s[dual.key] + A_ * dual.value, dual.value, dual.key);
       level += v_[m++] - dual.value / c.inverse;
       s[dual.key] = -kInfinity;
     }
@@ -264,17 +267,18 @@ class Reduced {
         seen_.settled = true;
         return;
       }
-      set_ray(m++, s[r] + base, T(0), r);
+      set_ray(m++, s[r], T(0), r);
+      level = -base;
       s[r] = -kInfinity;
     }
-    level = balance_class(m, c, level);
-    const std::int64_t count = problem_.ops.above(s, k_, level - base, found_.data());
+    level = balance_class(m, c, base, level);
+    const std::int64_t count = problem_.ops.above(s, k_, level, found_.data());
     for (std::int64_t f = 0; f < count; ++f) {
       const std::int32_t r = found_[static_cast<std::size_t>(f)];
-      set_ray(m++, s[r] + base, T(0), r);
+      set_ray(m++, s[r], T(0), r);
     }
-    if (count > 0) level = balance_class(m, c, level);
-    settle_class(i, m, y, total, c, level);
+    if (count > 0) level = balance_class(m, c, base, level);
+    settle_class(i, m, y, total, c, base, level);
   }
 
   void set_ray(std::size_t j, T v, T old, std::int32_t key) {
@@ -285,36 +289,37 @@ class Reduced {
 
   // balance_level of threshold.hpp for rays that differ in v alone. The excess is concave in the
   // level: a step from above the root lands below it, one from below stays below.
-  T balance_class(std::size_t m, const Curves& c, T level) {
+  T balance_class(std::size_t m, const Curves& c, T base, T level) {
     const std::size_t padded = (m + 15) / 16 * 16;
     for (std::size_t j = m; j < padded; ++j) v_[j] = -kInfinity;
-    const T turn = c.most * c.E;  // where the right side stops growing
+    const T turn = c.most * c.E - base;  // where the right side stops growing
+    const T least = c.most < kInfinity ? kTiny * c.most / c.inverse : T(0);
     for (int step = 0; step < 60; ++step) {
       T mass = 0, inside = 0;
       problem_.ops.mass(v_.data(), static_cast<std::int64_t>(padded), level, c.inverse, c.bound,
                         &mass, &inside);
       const bool room = level < turn;
-      const T excess = (room ? level / c.E : c.most) - mass;
+      const T excess = (room ? (level + base) / c.E : c.most) - mass;
       const T slope = inside * c.inverse + (room ? 1 / c.E : T(0));
       if (excess == 0) return level;
       // Above all rays with the cap not reached: from the turn down there is a slope again.
       const T next = slope > 0 ? level - excess / slope : turn;
-      if (std::abs(next - level) <= kTiny * std::abs(next)) return next;
-      if (step > 20 && c.bound < kInfinity) return balance_bounded(m, c, level);
+      if (std::abs(next - level) <= std::max(kTiny * std::abs(next), least)) return next;
+      if (step > 20 && c.bound < kInfinity) return balance_bounded(m, c, base, level);
       level = next;
     }
     return level;
   }
 
   // With bounds the excess is not concave; a bracket keeps Newton's steps from going in circles.
-  T balance_bounded(std::size_t m, const Curves& c, T level) {
+  T balance_bounded(std::size_t m, const Curves& c, T base, T level) {
     rays_.clear();
     for (std::size_t j = 0; j < m; ++j)
-      rays_.push_back({v_[j], old_[j], key_[j], c.inverse, c.bound, T(1)});
-    return balance_level(rays_, c.E, c.most, level);
+      rays_.push_back({v_[j] + base, old_[j], key_[j], c.inverse, c.bound, T(1)});
+    return balance_level(rays_, c.E, c.most, level + base) - base;
   }
 
-  void settle_class(std::int64_t i, std::size_t m, std::int32_t y, T total, const Curves& c,
+  void settle_class(std::int64_t i, std::size_t m, std::int32_t y, T total, const Curves& c, T base,
                     T level) {
     const bool sums = problem_.sums(), squares = problem_.squares();
     const T D = 1 / c.inverse, pull = c.E * total;
@@ -323,8 +328,8 @@ class Reduced {
     bool inside = false;
     std::int32_t kept = 0;
     for (std::size_t j = 0; j < m; ++j) {
-      const T old = old_[j], g = v_[j] - D * old - pull;
-      const T h = v_[j] - A_ * (old + total);
+      const T old = old_[j], v = v_[j] + base, g = v - D * old - pull;
+      const T h = v - A_ * (old + total);
       T now = std::min(std::max((v_[j] - level) * c.inverse, T(0)), c.bound);
       if (std::abs(now - old) <= kTiny * now) now = old;
       if (sums) {
