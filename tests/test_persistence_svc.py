@@ -29,7 +29,7 @@ from test_persistence import (
     stored,
 )
 
-DUALS = {"_masses", "_shares", "_fingerprint", "_fitted_C"}
+DUALS = {"_masses", "_origin"}
 
 
 def assert_same_model(a, b):

@@ -122,7 +122,7 @@ def test_the_same_seed_gives_the_same_bits() -> None:
 def test_a_limit_is_told_once() -> None:
     X, scores = examples()
     y = supervision("classes", scores)
-    with pytest.warns(ConvergenceWarning, match="2 of 2 fits stopped at max_iter") as told:
+    with pytest.warns(ConvergenceWarning, match=r"2 of 2 fits stopped short \(max_iter\)") as told:
         path = regularization_path(X, y, Cs=[10.0, 100.0], tol=1e-9, max_iter=1, random_state=0)
     assert len(told) == 1
     assert [o.status for o in path.outcomes] == ["max_iter"] * 2

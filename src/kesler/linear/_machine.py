@@ -164,7 +164,7 @@ class Problem:
             what = f"the squared norm of example {example} overflows"
         return BeyondRangeError(
             f"{what} {self.X.dtype}; scale X, for instance with "
-            "sklearn.preprocessing.StandardScaler"
+            "sklearn.preprocessing.StandardScaler, or lower C or the weights of examples"
         )
 
 

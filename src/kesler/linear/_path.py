@@ -21,6 +21,7 @@ from kesler.linear._machine import Problem, Solution, Start
 Solve = Callable[[Problem, Start | None], tuple[Solution, Outcome]]
 
 _COUNT, _LEAST, _MOST = 10, 1e-3, 1e2
+_ROUNDING = float(np.sqrt(np.finfo(np.float32).eps))  # of a gap, as far as it is nobody's fault
 
 
 class Stop(NamedTuple):
@@ -83,12 +84,20 @@ def _growth(before: Stop, C: float) -> float:
     return ratio if linear >= ratio * norm2 else max(1.0, linear / norm2)
 
 
+def fell_short(outcome: Outcome) -> bool:
+    """Whether a fit ended with more to be had than rounding explains."""
+    if outcome.status == "precision":
+        return outcome.value > _ROUNDING
+    return outcome.status != "converged"
+
+
 def unfinished(outcomes: list[Outcome]) -> str:
-    """What to say of the fits that a limit ended; an empty string where there is none."""
-    ended = [o for o in outcomes if o.status in ("max_iter", "time_budget")]
+    """What to say of the fits that fell short; an empty string where none did."""
+    ended = [o for o in outcomes if fell_short(o)]
     if not ended:
         return ""
+    reasons = ", ".join(sorted({o.status for o in ended}))
     return (
-        f"{len(ended)} of {len(outcomes)} fits stopped at max_iter or time_budget, with a relative "
-        f"duality gap of up to {max(o.value for o in ended):.3g}"
+        f"{len(ended)} of {len(outcomes)} fits stopped short ({reasons}), with a relative duality "
+        f"gap of up to {max(o.value for o in ended):.3g}"
     )

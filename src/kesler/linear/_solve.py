@@ -74,7 +74,15 @@ def solve(
         outcome = run(
             step, max_iter=max_iter, tol=tol, time_budget=time_budget, verbose=verbose, label=label
         )
-        return step.solution(), replace(outcome, note=step.note)
+        solution = step.solution()
+    return solution, _as_certified(outcome, solution.certified.gap, tol, step.note)
+
+
+def _as_certified(outcome: Outcome, gap: float, tol: float, note: str) -> Outcome:
+    """The outcome with the certificate's gap in place of the last estimate."""
+    history = (*outcome.history[:-1], outcome.history[-1]._replace(value=gap))
+    status = "converged" if gap <= tol else outcome.status
+    return replace(outcome, status=status, value=gap, history=history, note=note)
 
 
 def takes_newton(problem: Problem, solver: str) -> bool:

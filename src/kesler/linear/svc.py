@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from kesler._targets import Target, class_weights, read_target
 from kesler.constraints import Constraints
 from kesler.linear._calibration import Calibration, calibrate
 from kesler.linear._machine import AGGREGATES, LOSSES, Masses, Problem, Solution, Start
+from kesler.linear._path import fell_short, unfinished
 from kesler.linear._prediction import SorterMixin
 from kesler.linear._solve import SOLVERS, solve
 from kesler.linear._sorter import FloatArray, Sorter
@@ -65,7 +67,7 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
     max_iter : int, default=1000
         Rounds at most; a round visits every example once and those that still move a few times.
     time_budget : float, optional
-        Seconds after which no new round is begun.
+        Seconds after which no new round is begun; those of calibration have as many each.
     solver : {"auto", "dual", "newton"}, default="auto"
         Dual sweeps, or a semismooth Newton method for dense data (classes, the worst pair), or
         whichever suits the shape of the data. Each ends with the same certificate.
@@ -73,7 +75,8 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
         Makes `predict_proba` available: an integer is a number of parts for cross-validated scores,
         a float below 1 a share of examples held out. For classes and calibrated label sets.
     n_jobs : int, optional
-        Threads, for learning and for prediction.
+        Threads, for learning and for prediction. What takes one thread less than about a
+        millisecond is not divided.
     class_weight : dict or "balanced", optional
         Weight of each class, which multiplies `sample_weight`; for classes only.
     warm_start : bool, default=False
@@ -201,13 +204,21 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
         """Solve, keep what was found, and calibrate it where that is asked for."""
         solution, outcome = self._solve(problem, start)
         self._keep(problem, target, solution, outcome)
-        if self.calibration is not None:
-            self._calibration: Calibration = calibrate(
-                problem,
-                solution,
-                self.calibration,
-                lambda part, start: self._solve(part, start)[0],
-            )
+        if hasattr(self, "_calibration"):
+            del self._calibration
+        if self.calibration is None:
+            return
+        outcomes: list[Outcome] = []
+
+        def solve_part(part: Problem, start: Start) -> Solution:
+            found, outcome = self._solve(part, start)
+            outcomes.append(outcome)
+            return found
+
+        self._calibration: Calibration = calibrate(problem, solution, self.calibration, solve_part)
+        if said := unfinished(outcomes):
+            name = type(self).__name__
+            warnings.warn(f"{name}: for calibration {said}", ConvergenceWarning, stacklevel=3)
 
     def _solve(self, problem: Problem, start: Start | None) -> tuple[Solution, Outcome]:
         return solve(
@@ -296,30 +307,32 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
         """Where the last fit ended, where that is of use."""
         if not (self.warm_start and hasattr(self, "_masses")):
             return None
-        if self._fingerprint != _fingerprint(problem):
+        if _fingerprint(self._origin) != _fingerprint(problem):
             return None
         values = self._masses.values.astype(problem.X.dtype, copy=False)
         masses = self._masses._replace(values=values)
         fits = self._table.weights.shape == (problem.X.shape[1] + problem.intercept, problem.lanes)
-        return Start(masses, problem.C / self._fitted_C, self._table.weights if fits else None)
+        return Start(masses, problem.C / self._origin.C, self._table.weights if fits else None)
 
     def _keep(self, problem: Problem, target: Target, solution: Solution, outcome: Outcome) -> None:
         self._stand(target, problem.sorter(solution.table))
         self._masses = solution.masses
-        self._fitted_C = problem.C
-        self._fingerprint = _fingerprint(problem)
-        self._shares = _shares(problem, solution.masses)
+        self._origin = replace(problem, X=None)  # what the masses belong to
         self.primal_objective_ = solution.certified.primal
         self.dual_objective_ = solution.certified.dual
         self.duality_gap_ = solution.certified.gap
         self.margin_ = solution.certified.margin
         self.n_iter_ = outcome.n_iter
         self.outcome_ = outcome
-        if outcome.status in ("max_iter", "time_budget"):
-            limit = getattr(self, outcome.status)
+        if fell_short(outcome):
+            where = (
+                f"where numbers of type {problem.X.dtype} tell no more"
+                if outcome.status == "precision"
+                else f"at {outcome.status}={getattr(self, outcome.status)}"
+            )
             warnings.warn(
-                f"{type(self).__name__} stopped at {outcome.status}={limit} with a relative "
-                f"duality gap of {self.duality_gap_:.3g}, above tol={self.tol}",
+                f"{type(self).__name__} stopped {where} with a relative duality gap of "
+                f"{self.duality_gap_:.3g}, above tol={self.tol}",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -334,9 +347,9 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
     def dual_coef_(self) -> sp.csr_array:
         """The share of each training example in the weights of each label."""
         self._sorter()
-        if not hasattr(self, "_shares"):
+        if not hasattr(self, "_origin"):
             raise AttributeError("dual_coef_ is not kept in a model file; fit makes it")
-        return self._shares
+        return _shares(self._origin, self._masses)
 
     @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
@@ -352,6 +365,8 @@ class ConstraintSVC(SorterMixin, ClassifierMixin, BaseEstimator):
         array([[1., 0., 0.]])
         """
         X = self._read_new(X)
+        if not hasattr(self, "_calibration"):
+            raise AttributeError("calibration was set after fit; fit again for predict_proba")
         scores = self._sorter().scores(X, _checks.threads(self.n_jobs))
         return self._calibration.probabilities(scores, self.classes_.size)
 
@@ -388,7 +403,7 @@ def _shares(problem: Problem, masses: Masses) -> sp.csr_array:
         *masses,
     )
     constraints = problem.constraints
-    shape = (problem.n, constraints.n_labels + constraints.calibrated)
+    shape = (constraints.n_samples, constraints.n_labels + constraints.calibrated)
     return sp.csr_array((values, labels, indptr), shape=shape)
 
 
@@ -404,5 +419,5 @@ def _fingerprint(problem: Problem) -> tuple[Any, ...]:
         problem.weight,
     ):
         digest.update(b"none" if part is None else np.ascontiguousarray(part).tobytes())
-    shape = problem.n, constraints.n_labels, constraints._form
+    shape = constraints.n_samples, constraints.n_labels, constraints._form
     return *shape, problem.aggregate, problem.loss, digest.hexdigest()

@@ -198,7 +198,9 @@ class ConstraintSVCCV(ConstraintSVC):
         if self.scoring is None:
             return lambda rows: own_judge(problem, weight, rows)
         scorer = get_scorer(self.scoring)
-        model = ConstraintSVC(n_jobs=self.n_jobs)
+        known = ConstraintSVC().get_params()
+        mine = {name: value for name, value in self.get_params().items() if name in known}
+        model = ConstraintSVC(**mine | {"calibration": None})
         model.n_features_in_ = problem.X.shape[1]
 
         def judge_of(rows: Rows) -> Judge:
@@ -207,7 +209,15 @@ class ConstraintSVCCV(ConstraintSVC):
 
             def judge(sorter: Sorter) -> float:
                 model._stand(target, sorter)
-                return float(scorer(model, X, told, **weighted))
+                try:
+                    return float(scorer(model, X, told, **weighted))
+                except AttributeError as error:
+                    if "predict_proba" not in str(error):
+                        raise
+                    raise ValueError(
+                        f"scoring={self.scoring!r} asks for probabilities, and only the refit is "
+                        "calibrated; search with GridSearchCV over ConstraintSVC(calibration=...)"
+                    ) from error
 
             return judge
 

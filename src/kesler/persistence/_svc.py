@@ -52,7 +52,9 @@ def encode(model: ConstraintSVC) -> tuple[Fields, Arrays]:
         "certificate": np.array([getattr(model, name) for name in _CERTIFICATE]),
         "history": history(model.outcome_),
     }
-    if hasattr(model, "_calibration"):
+    if model.calibration is not None:
+        if not hasattr(model, "_calibration"):
+            raise ValueError("calibration was set after fit; fit again before saving")
         fields["temperature"] = float(model._calibration.temperature)
     if isinstance(model, ConstraintSVCCV):
         arrays["Cs"], arrays["scores"] = model.Cs_, model.scores_
