@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -146,8 +147,8 @@ def describe(model: Any, contender: Contender, data: _sets.Split, job: Result) -
         found["gap"] = float(model.duality_gap_)
         found["n_iter"] = int(np.max(model.n_iter_))
         found["status"] = str(model.outcome_.status)
-        passes = getattr(model.outcome_, "passes", None)
-        found["passes"] = None if passes is None else float(passes)
+        told = re.search(r"([\d.]+) passes over the data", model.outcome_.note)
+        found["passes"] = float(told[1]) if told else None
     return found
 
 
