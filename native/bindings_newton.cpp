@@ -93,18 +93,20 @@ class NewtonHandle {
     newton_->hessian(width, enough, H.data());
   }
 
-  void product(double width, ReadArray<T> p, WriteArray<double> out) {
+  void product(double width, std::int64_t enough, ReadArray<T> p, WriteArray<double> out) {
+    if (enough < 1) throw std::invalid_argument("there must be rows");
     check(p);
     check(out);
     const nb::gil_scoped_release release;
-    newton_->product(width, p.data(), out.data());
+    newton_->product(width, enough, p.data(), out.data());
   }
 
-  nb::tuple carrying(std::int32_t label) const {
-    if (label < 0 || label >= newton_->n_labels()) throw std::invalid_argument("no such label");
+  double carried() const { return newton_->carried(); }
+
+  nb::tuple carrying() const {
     std::vector<std::int64_t> rows;
     std::vector<T> counts;
-    newton_->carrying(label, rows, counts);
+    newton_->carrying(rows, counts);
     return nb::make_tuple(to_array(std::move(rows)), to_array(std::move(counts)));
   }
 
@@ -160,9 +162,10 @@ void bind_typed(nb::module_& m, const char* name) {
       .def("gradient", &Handle::gradient, nb::arg("out").noconvert())
       .def("hessian", &Handle::hessian, nb::arg("width"), nb::arg("enough"),
            nb::arg("out").noconvert())
-      .def("product", &Handle::product, nb::arg("width"), nb::arg("table").noconvert(),
-           nb::arg("out").noconvert())
-      .def("carrying", &Handle::carrying, nb::arg("label"))
+      .def("product", &Handle::product, nb::arg("width"), nb::arg("enough"),
+           nb::arg("table").noconvert(), nb::arg("out").noconvert())
+      .def("carried", &Handle::carried)
+      .def("carrying", &Handle::carrying)
       .def("aim", &Handle::aim, nb::arg("table").noconvert())
       .def("slope", &Handle::slope, nb::arg("step"), nb::arg("width"))
       .def("move", &Handle::move, nb::arg("step"))

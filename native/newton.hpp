@@ -297,8 +297,12 @@ class Newton {
     });
   }
 
-  // out = what the near rows give H, times p; tables.
-  void product(double width, const T* p, double* out) {
+  // out = what the near rows give H, times p; tables. Of more than `enough` rows of many carriers
+  // every so-manieth stands for all.
+  void product(double width, std::int64_t enough, const T* p, double* out) {
+    std::int64_t carried = 0;
+    for (const std::int32_t carriers : carriers_) carried += carriers >= 2;
+    const std::int64_t every = std::max<std::int64_t>(1, carried / enough);
     std::vector<std::vector<double>> tables(static_cast<std::size_t>(n_threads_));
     over_parts(
         n_near(),
@@ -320,14 +324,15 @@ class Newton {
                 carriers += in;
               }
               const T mean = sum / carriers;
-              const T scale = near_cap_[static_cast<std::size_t>(who[b])] / static_cast<T>(width);
+              const T scale = static_cast<T>(every) *
+                              near_cap_[static_cast<std::size_t>(who[b])] / static_cast<T>(width);
               T* c = sums.next(x[b]);
               for (std::int32_t r = 0; r < k_; ++r)
                 c[r] = pi[r] > 0 ? scale * (mine[r] - mean) : T(0);
             }
             count = 0;
           };
-          for (std::int64_t i = begin; i < end; ++i) {
+          for (std::int64_t i = (begin + every - 1) / every * every; i < end; i += every) {
             if (carriers_[static_cast<std::size_t>(i)] < 2) continue;
             x[count] = row(near_[static_cast<std::size_t>(i)]);
             who[count] = i;
@@ -342,16 +347,21 @@ class Newton {
       for (std::size_t p2 = 0; p2 < table.size(); ++p2) out[p2] += table[p2];
   }
 
-  // The rows on which a label carries mass beside others, and what each counts in the label's own
-  // block of H times the width: its cap times 1 - 1 / carriers.
-  void carrying(std::int32_t label, std::vector<std::int64_t>& rows, std::vector<T>& counts) const {
+  // How much there is of the sum over near rows of H times the width: of what `carrying` counts.
+  double carried() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < near_.size(); ++i)
+      if (carriers_[i] >= 2) sum += static_cast<double>(near_cap_[i]) * (carriers_[i] - 1);
+    return sum;
+  }
+
+  // The rows of which several labels carry mass, and what each counts in the blocks of all labels
+  // of H times the width: its cap times carriers - 1.
+  void carrying(std::vector<std::int64_t>& rows, std::vector<T>& counts) const {
     for (std::size_t i = 0; i < near_.size(); ++i) {
-      const std::int32_t carriers = carriers_[i];
-      if (carriers < 2 ||
-          !(pi_[i * static_cast<std::size_t>(lanes_) + static_cast<std::size_t>(label)] > 0))
-        continue;
+      if (carriers_[i] < 2) continue;
       rows.push_back(picked_[near_[i]]);
-      counts.push_back(near_cap_[i] * (1 - 1 / static_cast<T>(carriers)));
+      counts.push_back(near_cap_[i] * static_cast<T>(carriers_[i] - 1));
     }
   }
 

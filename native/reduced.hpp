@@ -113,7 +113,8 @@ class Reduced {
     problem_.rows.read(i, row_);
     const T* bias = problem_.intercept ? W_ + problem_.rows.d * problem_.lanes : nullptr;
     problem_.ops.score(row_, W_, problem_.lanes, bias, scores_.data());
-    A_ = curvature * problem_.norm[static_cast<std::size_t>(i)];
+    norm_ = problem_.norm[static_cast<std::size_t>(i)];
+    A_ = curvature * norm_;
     cap_ = static_cast<T>(problem_.cap(i));
     moves_.clear();
     seen_ = {};
@@ -369,7 +370,7 @@ class Reduced {
     if (moves_.empty()) return;
     if (change != 0) moves_.push_back({y, change});
     totals.linear += linear;
-    totals.norm2 += static_cast<double>(A_ * (square + change * change) - 2 * along);
+    totals.norm2 += static_cast<double>(norm_ * (square + change * change) - 2 * along);
     Dual<T>* to = duals_.rewrite(i, kept, arena_);
     for (std::size_t j = 0; j < m; ++j)
       if (old_[j] > 0) *to++ = {key_[j], old_[j]};
@@ -478,7 +479,7 @@ class Reduced {
     if (moves_.empty()) return;
     if (change != 0) moves_.push_back({centre, change});
     totals.linear += linear;
-    totals.norm2 += static_cast<double>(A_ * (square + change * change)) - 2 * along;
+    totals.norm2 += static_cast<double>(norm_ * (square + change * change)) - 2 * along;
     Dual<T>* to = duals_.rewrite(i, kept, arena_);
     for (const Ray<T>& ray : rays_)
       if (ray.old > 0) *to++ = {ray.key, ray.old};
@@ -579,7 +580,7 @@ class Reduced {
     if (moves_.empty()) return;
     totals.linear += static_cast<double>(now_total - total);
     if (problem_.squares()) totals.linear -= quarter(now_total, total);
-    totals.norm2 += static_cast<double>(A_ * square) + 2 * along;
+    totals.norm2 += static_cast<double>(norm_ * square) + 2 * along;
     write(i, flat_);
   }
 
@@ -744,7 +745,7 @@ class Reduced {
       step = 0;
     }
     totals.linear += linear;
-    totals.norm2 += 2 * along - static_cast<double>(A_ * square);
+    totals.norm2 += 2 * along - static_cast<double>((2 * A_ - norm_) * square);
     write(i, flat_);
   }
 
@@ -798,7 +799,7 @@ class Reduced {
   const int arena_;
   const std::int32_t k_;
   Row<T> row_{};
-  T A_ = 0, cap_ = 0, total_ = 0;
+  T norm_ = 0, A_ = 0, cap_ = 0, total_ = 0;
   Visit<T> seen_;
   std::vector<T> v_, old_;  // rays of a class
   std::vector<std::int32_t> key_;

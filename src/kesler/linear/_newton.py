@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,21 +25,48 @@ from kesler.linear._sorter import FloatArray, aligned_zeros, as_rows
 Table = npt.NDArray[np.float64]
 
 DIRECT = 1500  # unknowns up to which the Hessian is factored
-_SHRINK, _LEAST = 0.5, 0.01  # of the width after each round; the last width
+_LEAST = 0.01  # the last width
 _REACH = 1.2  # difference of losses beyond which a row is left out, at first
 _STEPS = 12  # of Newton's method, for one width and one set of centres
 _INDIRECT = 6  # of them where the Hessian is too large to be factored, as long as that will do
 _WARM = 0.1  # width to begin with from dual variables
-_ENOUGH = 0.1  # of what smoothing costs a step of the first rounds must promise
 _SHORT = 0.05  # a step of this part of Newton's own tells of rows that are far out
 _ROUNDS = 4  # certificates that bring nothing, until it is the precision that ends it
 _PAIRS = 20_000  # pairs of carriers, beyond which rows are sampled for the Hessian
 _NOTHING = 1e-15  # of the loss
 _DAMPINGS = (0.0, 1e-7, 1e-5, 1e-3)
-_SAMPLE = 800  # rows for a block of the preconditioner
+_SAMPLE = 4000  # rows for the preconditioner
+_STALE = 1.5  # times as much or as little as it was made for, at which it is made anew
+_ROWS = 10_000  # rows for a product with the Hessian that is not factored
 _CONJUGATES, _PRECISE = 20, 0.3  # steps of conjugate gradients, what they leave of the gradient
-# One row of so many stands for all, at these widths; the last width is the first of all rows.
-_STAGES = {16: 1.0, 4: 0.5, 1: 0.3}
+
+
+class Schedule(NamedTuple):
+    """How the width falls.
+
+    Attributes
+    ----------
+    stages : dict
+        One row of so many stands for all, at these widths; the last is the first of all rows.
+    shrink : float
+        Part of the width that is left after each round.
+    enough : float
+        What part of what smoothing costs a step of the first rounds must promise.
+    near : float
+        How many times what smoothing costs must fit into the tolerance before the dual is asked to
+        be as near.
+    """
+
+    stages: dict[int, float]
+    shrink: float
+    enough: float
+    near: float
+
+
+FACTORED = Schedule({16: 1.0, 4: 0.5, 1: 0.3}, 0.5, 0.1, 1.0)
+# Where the Hessian is not factored it is as hard to solve with as the width is small: the width
+# starts large and falls slowly, and the centres do the rest.
+ITERATED = Schedule({16: 2.0, 4: 2.0, 1: 2.0}, 0.9, 0.3, 3.0)
 
 
 class Newton:
@@ -67,6 +94,8 @@ class Newton:
         self._linear: Table = np.zeros(shape)
         self._direction = aligned_zeros(shape, problem.X.dtype)
         self._size = shape[0] * self._k
+        self._schedule = FACTORED if self.direct else ITERATED
+        self._inverse, self._inverse_size = np.zeros((0, 0), dtype=np.float32), -math.inf
         self._dual = self._smoothing = math.nan
         self._width = 0.0
         self._stalled = 0
@@ -161,7 +190,7 @@ class Newton:
             if n // part >= 8 * self._k:
                 self._pick(np.sort(order[: n // part]))
                 self._split(math.inf)
-                self._minimise(_STAGES[part], rough=True)
+                self._minimise(self._schedule.stages[part], rough=True)
         total = self._pick(self._rows)
         self._kept = (total, np.zeros_like(self._W))  # of no weights, where every loss is 1
         primal = float(np.vdot(self._W, self._W)) / 2 + self._split(_REACH)
@@ -170,12 +199,13 @@ class Newton:
         else:
             self._W[...] = 0
             self._split(math.inf)
-        self._width = _STAGES[1]
+        self._width = self._schedule.stages[1]
         self._minimise(self._width, rough=True)
         self._recentre(_REACH)
 
     def _round(self) -> None:
-        self._width = max(self._width * _SHRINK, _LEAST)
+        if self.direct or self._schedule.near * self._smoothing > self._target * self._kept[0]:
+            self._width = max(self._width * self._schedule.shrink, _LEAST)
         before = self._W.copy()
         self._minimise(self._width)
         moved = self._W - before
@@ -227,7 +257,7 @@ class Newton:
         self._dual = certified.dual
         self._kept = (certified.primal, self._W.copy())
         self._split(math.inf)
-        self._width = _WARM / _SHRINK
+        self._width = _WARM / self._schedule.shrink
 
     # --- one smooth problem -----------------------------------------------------------------------
 
@@ -236,7 +266,6 @@ class Newton:
 
         Where smoothing costs little enough for the tolerance, until the dual is as near too.
         """
-        self._inverses: list[npt.NDArray[np.float32]] = []
         for step_number in range(_STEPS):
             if self._report is not None:
                 self._report(self._problem.n * step_number // _STEPS)
@@ -249,7 +278,7 @@ class Newton:
             if not math.isfinite(off + worst):
                 raise self._problem.overflow()
             self._dual = linear - float(np.vdot(self._V, self._V)) / 2
-            room = self._target * max(self._dual, 0.0) - self._smoothing
+            room = self._target * max(self._dual, 0.0) - self._schedule.near * self._smoothing
             # Centres that move without a step between, time and again, run away.
             enough = max(self._smoothing, room / 2) if step_number > 0 else _NOTHING * abs(worst)
             if not rough and off <= enough:
@@ -259,7 +288,7 @@ class Newton:
                 break
             step = self._solve(width, gradient)
             decrement = float(np.vdot(gradient, step)) / 2
-            if rough and step_number > 0 and decrement < _ENOUGH * self._smoothing:
+            if rough and step_number > 0 and decrement < self._schedule.enough * self._smoothing:
                 break
             self._direction[...] = -step
             self._core.aim(self._direction)
@@ -315,9 +344,10 @@ class Newton:
         return step
 
     def _solve_by_conjugates(self, width: float, gradient: Table) -> Table:
-        """Conjugate gradients, preconditioned by the inverse of every label's own block."""
-        if not self._inverses:
-            self._inverses = self._own_inverses(width)
+        """Conjugate gradients, preconditioned by one block of the Hessian for all labels."""
+        heavy = 1 + self._core.carried() / width
+        if not heavy / _STALE <= self._inverse_size <= heavy * _STALE:
+            self._inverse, self._inverse_size = self._sampled_inverse(width), heavy
         step = np.zeros_like(gradient)
         rest = gradient.copy()
         ready = self._preconditioned(rest)
@@ -327,7 +357,7 @@ class Newton:
         enough = _PRECISE**2 * size
         for _ in range(_CONJUGATES):
             self._direction[...] = way
-            self._core.product(width, self._direction, product)
+            self._core.product(width, _ROWS, self._direction, product)
             product += way
             by = size / float(np.vdot(way, product))
             step += by * way
@@ -340,34 +370,31 @@ class Newton:
             way += ready
         return step
 
-    def _own_inverses(self, width: float) -> list[npt.NDArray[np.float32]]:
-        """Of every label the inverse of its own block of the Hessian, from a sample of the rows."""
+    def _sampled_inverse(self, width: float) -> npt.NDArray[np.float32]:
+        """The inverse of the mean of the labels' own blocks, from a sample of the rows."""
         X, d = self._problem.X, self._problem.X.shape[1]
         size = self._W.shape[0]
-        inverses = []
-        for label in range(self._k):
-            rows, counts = self._core.carrying(label)
-            block = np.zeros((size, size), dtype=np.float32, order="F")
-            if rows.size and counts.any():
-                every = max(1, rows.size // _SAMPLE)
-                scale = np.sqrt(counts[::every] * (counts.sum() / counts[::every].sum() / width))
-                part = np.ones((scale.size, size), dtype=np.float32)
-                part[:, :d] = X[rows[::every]]
-                part *= scale[:, None].astype(np.float32)
-                block = blas.ssyrk(1.0, part.T, lower=1)
-            block.T.flat[:: size + 1] += 1
-            factor, failed = lapack.spotrf(block, lower=1, clean=0, overwrite_a=1)
-            inverse, wrong = lapack.spotri(factor, lower=1, overwrite_c=1)
-            if failed or wrong:
-                raise self._problem.overflow()
-            inverses.append(inverse)
-        return inverses
+        rows, counts = self._core.carrying()
+        block = np.zeros((size, size), dtype=np.float32, order="F")
+        if rows.size and counts.any():
+            every = max(1, rows.size // _SAMPLE)
+            share = counts.sum() / counts[::every].sum() / (self._k * width)
+            part = np.ones((counts[::every].size, size), dtype=np.float32)
+            part[:, :d] = X[rows[::every]]
+            part *= np.sqrt(counts[::every] * share)[:, None].astype(np.float32)
+            block = blas.ssyrk(1.0, part.T, lower=1)
+        block.T.flat[:: size + 1] += 1
+        factor, failed = lapack.spotrf(block, lower=1, clean=0, overwrite_a=1)
+        inverse, wrong = lapack.spotri(factor, lower=1, overwrite_c=1)
+        if failed or wrong:
+            raise self._problem.overflow()
+        found: npt.NDArray[np.float32] = inverse
+        return found
 
     def _preconditioned(self, table: Table) -> Table:
-        narrow = np.ascontiguousarray(table[:, : self._k].T, dtype=np.float32)
+        narrow = np.asfortranarray(table[:, : self._k], dtype=np.float32)
         found = np.zeros_like(table)
-        for label, inverse in enumerate(self._inverses):
-            found[:, label] = blas.ssymv(1.0, inverse, narrow[label], lower=1)
+        found[:, : self._k] = blas.ssymm(1.0, self._inverse, narrow, lower=1)
         # Directions add up to nothing over the labels, as gradients do.
         found[:, : self._k] -= found[:, : self._k].mean(axis=1, keepdims=True)
         return found

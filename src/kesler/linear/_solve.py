@@ -23,7 +23,6 @@ from kesler.linear._newton import DIRECT, Newton
 SOLVERS = ("auto", "dual", "newton")
 
 _PER_EXAMPLE = 1000  # a square of so many weights is factored in the time of few passes
-_LOOSE = 5e-3  # tolerances that sweeps reach in few passes from good weights
 _ROUNDS = 6  # rounds after which the gap should be no larger than the objective
 _OVERFLOW = "overflow"
 _NEARLY = 1e-2  # a gap from which sweeps are left to go on
@@ -127,10 +126,8 @@ class Auto:
     """Newton's method and dual sweeps by turns.
 
     Newton's method begins. What it finds hard (rows far out, classes that hardly overlap) sweeps
-    mostly find easy, and the other way round: each goes on for twice the passes of the other. On
-    wide data its weights are good long before its dual variables are; for a loose tolerance sweeps
-    bring the dual near sooner. The solution has the better weights and the better dual variables of
-    the two.
+    mostly find easy, and the other way round: each goes on for twice the passes of the other. The
+    solution has the better weights and the better dual variables of the two.
     """
 
     def __init__(self, problem: Problem, tol: float, start: Start | None) -> None:
@@ -214,8 +211,6 @@ class Auto:
         """Why it is the sweeps' turn for the first time, or an empty string."""
         primal = self._newton.primal
         fall = (self._least - primal) / primal if 0 < primal < self._least < math.inf else math.inf
-        if self._tol >= _LOOSE and fall <= self._tol / 4:
-            return "only the dual far off"
         idle = sweep.value > 0.7 * self._best and fall <= 0.1 * self._tol
         self._idle = self._idle + 1 if idle else 0
         self._rounds += 1
