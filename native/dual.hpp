@@ -3,17 +3,19 @@
 // classes.
 //
 // Design. A round visits all examples once, then again and again those that have not settled, until
-// the largest violation of an epoch falls below a threshold that halves from round to round. What
+// the largest violation of an epoch falls below a threshold that halves from round to round; of
+// sparse rows those with little violation wait for the next round too. What
 // the full pass sees gives an estimate of the duality gap, so that the certificate
 // (certificate.hpp) is asked for when it has something to say.
 //
-// Threads. Visits go in small blocks: each worker finds the moves of its visits by the same
-// weights, and when all have, each makes those of all in its share of the weights: some labels, or
-// some features where labels are few. Within a block nobody sees what the others found, which is
-// harmless while blocks are a small part of the data; when the dual objective falls nonetheless the
-// blocks halve, and at one visit each the curvature is raised by the number of workers, which is
-// safe always (Smith et al. 2018). Who visits what depends on nothing but the list: the same bits
-// every time.
+// Threads. Every worker keeps the weights of some features to itself: no other ever reads them, so
+// they stay in the caches of one processor. Visits go in small blocks: each worker scores all
+// visits of the block as far as its features go; then each finds the moves of some of the visits
+// from the sums; then each makes the moves of all in its features. Within a block nobody sees what
+// the others found, which is harmless while blocks are a small part of the data; when the dual
+// objective falls nonetheless the blocks halve, and at one visit each the curvature is raised by
+// the number of workers, which is safe always (Smith et al. 2018). Who visits what depends on
+// nothing but the list: the same bits every time.
 #pragma once
 
 #include <atomic>
@@ -110,56 +112,79 @@ class DualSolver {
     Round seen;
     poll_ = &poll;
     active_ = live_;
-    if (n_threads_ > 1) {
-      norm2_ = squared_norm();
-      const double dual = linear_ - norm2_ / 2;
-      if (dual < last_dual_ - 1e-6 * std::abs(last_dual_)) {
-        if (block_ > 1)
-          block_ /= 2;
-        else
-          curvature_ = static_cast<T>(n_threads_);
-      }
-      last_dual_ = dual;
-    }
     Totals totals;
+    double first = 0;  // violation of the full pass
     while (!active_.empty()) {
       if (!epoch(totals, seen)) {
         seen.done = false;
         return seen;
       }
       if (++seen.epochs == 1) {
-        if (n_threads_ > 1) norm2_ = squared_norm();  // visits did not see those beside them
+        first = seen.violation;
+        if (n_threads_ > 1) {
+          norm2_ = squared_norm();  // visits did not see those beside them
+          keep_rising();
+        }
         seen.primal = totals.loss + norm2_ / 2;
         seen.dual = linear_ - norm2_ / 2;
         if (seen.primal - seen.dual <= target * seen.primal) break;
       }
+      little_ = problem_.rows.kind == Index::dense ? 0 : kLittle * seen.violation;
       if (seen.violation < wanted_) {
         wanted_ /= 2;
         break;
       }
-      if (seen.visits >= most) break;
+      if (seen.visits >= most || (little_ > 0 && seen.violation < kFallen * first)) break;
     }
     return seen;
   }
 
  private:
+  static constexpr auto kSettled = std::numeric_limits<std::uint32_t>::max();  // no example
   static constexpr T kLeastNorm = sizeof(T) == 4 ? T(1e-30) : T(1e-290);
   static constexpr double kParallel = 1 << 21;  // numbers in an epoch worth more than one thread
-  static constexpr std::int64_t kFirstBlock = 4;
+  // A visit goes a little further than its own problem asks: over-relaxation, Young (1954), which
+  // never lowers the dual objective while the curvature is above half the true one.
+  static constexpr T kRelaxed = T(1) / T(1.2);
+  // Of sparse rows few examples keep the gap open in the end: those with this part of the largest
+  // violation of the last epoch wait, until the others have come down to that of the full pass. Of
+  // dense rows, whose examples all pull at the same weights, that takes longer.
+  static constexpr double kLittle = 0.03, kFallen = 0.1;
+  // Visits of a worker in a block: what they read should outweigh that all wait for each other.
+  static constexpr double kBlockSize = 1 << 15;
+  static constexpr std::int64_t kLeastBlock = 4, kMostBlock = 4;
+
+  // Takes more care where the dual objective fell.
+  void keep_rising() {
+    const double dual = linear_ - norm2_ / 2;
+    if (dual < last_dual_ - 1e-6 * std::abs(last_dual_)) {
+      if (block_ > 1)
+        block_ /= 2;
+      else
+        curvature_ = static_cast<T>(n_threads_);
+    }
+    last_dual_ = dual;
+  }
 
   std::int64_t table_size() const {
     return (problem_.rows.d + (problem_.intercept ? 1 : 0)) * problem_.lanes;
   }
 
   double squared_norm() const {
-    constexpr std::int64_t kStretch = 4096;  // short sums in T, their sum in double
+    constexpr std::int64_t kStretch = 4096, kBlock = 64 * kStretch;  // short sums in T
     const std::int64_t size = table_size();
-    double sum = 0;
-    for (std::int64_t at = 0; at < size; at += kStretch) {
-      const Row<T> part{W_ + at, nullptr, std::min(kStretch, size - at), Index::dense};
-      sum += static_cast<double>(problem_.ops.squared_norm(part));
-    }
-    return sum;
+    std::vector<double> sums(static_cast<std::size_t>((size + kBlock - 1) / kBlock), 0.0);
+    over_blocks(
+        size, kBlock, n_threads_,
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t at = begin; at < end; at += kStretch) {
+            const Row<T> part{W_ + at, nullptr, std::min(kStretch, end - at), Index::dense};
+            sums[static_cast<std::size_t>(at / kBlock)] +=
+                static_cast<double>(problem_.ops.squared_norm(part));
+          }
+        },
+        [] { return true; });
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
   }
 
   void look_at_rows() {
@@ -186,6 +211,8 @@ class DualSolver {
     }
     per_visit_ = 64 + per_visit_ / static_cast<double>(std::max<std::int64_t>(n, 1)) *
                           static_cast<double>(problem_.lanes);
+    block_ =
+        std::clamp(static_cast<std::int64_t>(kBlockSize / per_visit_), kLeastBlock, kMostBlock);
   }
 
   double linear_of(std::int64_t i) const {
@@ -215,80 +242,97 @@ class DualSolver {
 
   bool epoch(Totals& totals, Round& seen) {
     shuffle();
-    settled_.assign(active_.size(), 0);
+    settled_.clear();
     seen.violation = 0;
+    const double work = static_cast<double>(active_.size()) * per_visit_;
     const bool done =
-        n_threads_ > 1 && static_cast<double>(active_.size()) * per_visit_ >= kParallel
-            ? together(totals, seen)
-            : alone(totals, seen);
-    std::size_t kept = 0;
-    for (std::size_t v = 0; v < active_.size(); ++v)
-      if (!settled_[v]) active_[kept++] = active_[v];
-    active_.resize(kept);
+        n_threads_ > 1 && work >= kParallel ? together(totals, seen) : alone(totals, seen);
+    for (const std::size_t v : settled_) active_[v] = kSettled;
+    std::erase(active_, kSettled);
     return done;
   }
 
-  // Brings what the visits before `end` that come after v need nearer.
-  void look_ahead(std::size_t v, std::size_t end) const {
+  // These bring nearer what a visit needs: where its lists are told, its lists, its row, its
+  // weights.
 #if defined(__GNUC__)
-    constexpr std::size_t kFar = 4, kNear = 2;
-    constexpr std::int64_t kLines = 16, kLine = 64, kMostFetched = 1 << 13;
-    if (v + kFar < end) {
-      const std::int64_t i = active_[v + kFar];
-      __builtin_prefetch(duals.place(i));
-      if (!problem_.orders.indptr) __builtin_prefetch(problem_.orders.items + i);
-      __builtin_prefetch(problem_.norm.data() + i);
-      if (problem_.rows.kind == Index::int32)
-        __builtin_prefetch(static_cast<const std::int32_t*>(problem_.rows.indptr) + i);
-      else if (problem_.rows.kind == Index::int64)
-        __builtin_prefetch(static_cast<const std::int64_t*>(problem_.rows.indptr) + i);
-    }
-    if (v + kNear < end) {
-      Row<T> row;
-      problem_.rows.read(active_[v + kNear], row);
-      __builtin_prefetch(duals.list(active_[v + kNear]));
-      const auto fetch = [](const void* from, std::int64_t bytes) {
-        const auto* p = static_cast<const char*>(from);
-        for (std::int64_t b = 0; b < std::min(bytes, kLines * kLine); b += kLine)
-          __builtin_prefetch(p + b);
-      };
-      fetch(row.values, row.size * static_cast<std::int64_t>(sizeof(T)));
-      if (row.index) fetch(row.index, row.size * (row.kind == Index::int32 ? 4 : 8));
-    }
-    // Weights of a sparse row lie all over the table; the next visit's come while this one counts.
-    if (problem_.rows.kind != Index::dense && v + 1 < end) {
-      Row<T> row;
-      problem_.rows.read(active_[v + 1], row);
-      const std::int64_t lanes = problem_.lanes;
-      const auto per_line = kLine / static_cast<std::int64_t>(sizeof(T));
-      row.size = std::min(row.size, kMostFetched / lanes);
-      for_each_feature(row, [&](std::int64_t j, T) {
-        for (std::int64_t lane = 0; lane < lanes; lane += per_line)
-          __builtin_prefetch(W_ + j * lanes + lane, 1, 2);
-      });
-    }
+  static void fetch(const void* p) { __builtin_prefetch(p); }
+  static void fetch_to_write(const void* p) { __builtin_prefetch(p, 1, 2); }
 #else
-    (void)v, (void)end;
+  static void fetch(const void*) {}
+  static void fetch_to_write(const void*) {}
 #endif
+  void fetch_place(std::int64_t i) const {
+    fetch(duals.place(i));
+    if (!problem_.orders.indptr) fetch(problem_.orders.items + i);
+    fetch(problem_.norm.data() + i);
+  }
+  void fetch_row_place(std::int64_t i) const {
+    if (problem_.rows.kind == Index::int32)
+      fetch(static_cast<const std::int32_t*>(problem_.rows.indptr) + i);
+    else if (problem_.rows.kind == Index::int64)
+      fetch(static_cast<const std::int64_t*>(problem_.rows.indptr) + i);
+  }
+  void fetch_row(std::int64_t i) const {
+    constexpr std::int64_t kLines = 16, kLine = 64;
+    Row<T> row;
+    problem_.rows.read(i, row);
+    const auto all = [](const void* from, std::int64_t bytes) {
+      const auto* p = static_cast<const char*>(from);
+      for (std::int64_t b = 0; b < std::min(bytes, kLines * kLine); b += kLine) fetch(p + b);
+    };
+    all(row.values, row.size * static_cast<std::int64_t>(sizeof(T)));
+    if (row.index) all(row.index, row.size * (row.kind == Index::int32 ? 4 : 8));
+  }
+  // Weights of a sparse row lie all over the table.
+  void fetch_weights(std::int64_t i, const Share& share) const {
+    constexpr std::int64_t kMostFetched = 1 << 13, kLine = 64;
+    if (problem_.rows.kind == Index::dense) return;
+    const std::int64_t lanes = problem_.lanes;
+    Row<T> row;
+    problem_.rows.read(i, row);
+    const std::int64_t first = share.first ? share.first[i] : 0;
+    std::int64_t last = share.last ? share.last[i] : row.size;
+    last = std::min(last, first + kMostFetched / lanes);
+    const auto per_line = kLine / static_cast<std::int64_t>(sizeof(T));
+    const auto all = [&](const auto* index) {
+      for (std::int64_t p = first; p < last; ++p)
+        for (std::int64_t lane = 0; lane < lanes; lane += per_line)
+          fetch_to_write(W_ + static_cast<std::int64_t>(index[p]) * lanes + lane);
+    };
+    if (row.kind == Index::int32)
+      all(static_cast<const std::int32_t*>(row.index));
+    else
+      all(static_cast<const std::int64_t*>(row.index));
+  }
+
+  // Brings nearer what the visits after v need to be scored by a share of the weights.
+  void look_ahead(std::size_t v, const Share& share) const {
+    constexpr std::size_t kFar = 4, kNear = 2;
+    if (v + kFar < active_.size()) fetch_row_place(active_[v + kFar]);
+    if (v + kNear < active_.size()) fetch_row(active_[v + kNear]);
+    // The next visit's come while this one counts.
+    if (v + 1 < active_.size()) fetch_weights(active_[v + 1], share);
   }
 
   // What was seen on the visit at place v of the list.
-  void note(const Reduced<T>& reduced, const Visit<T>& found, std::size_t v, T& violation,
-            std::int64_t& work) {
-    settled_[v] = found.settled;
+  void note(const Reduced<T>& reduced, const Visit<T>& found, std::size_t v,
+            std::vector<std::size_t>& settled, T& violation, std::int64_t& work) {
+    if (found.settled || static_cast<double>(found.violation) < little_) settled.push_back(v);
     violation = std::max(violation, found.violation);
     work += 64 + reduced.row_size() * problem_.lanes;
   }
 
   bool alone(Totals& totals, Round& seen) {
     alone_->totals = {};
-    alone_->curvature = 1;
+    alone_->curvature = kRelaxed;
     T violation = 0;
     std::int64_t work = 0;
     bool going = true;
     for (std::size_t v = 0; v < active_.size() && going; ++v) {
-      look_ahead(v, active_.size());
-      note(*alone_, alone_->visit(active_[v]), v, violation, work);
+      if (v + 4 < active_.size()) fetch_place(active_[v + 4]);
+      if (v + 2 < active_.size()) fetch(duals.list(active_[v + 2]));
+      look_ahead(v, {0, problem_.rows.d});
+      note(*alone_, alone_->visit(active_[v]), v, settled_, violation, work);
       ++seen.visits;
       if (work >= kWorkBetweenPolls) {
         work = 0;
@@ -313,17 +357,81 @@ class DualSolver {
     // What it found in a block: moves, and of which example up to where.
     std::vector<Move<T>> moves;
     std::vector<std::pair<std::int64_t, std::size_t>> visits;
+    std::vector<std::size_t> settled;
     T violation = 0;
     std::int64_t work = 0;
   };
 
   void hire() {
     if (!workers_.empty()) return;
-    const std::int64_t lanes = problem_.lanes;
-    for (int t = 0; t < n_threads_; ++t) {
-      Worker& worker = workers_.emplace_back(Share(lanes, problem_.rows.d, t, n_threads_));
-      worker.reduced = std::make_unique<Reduced<T>>(problem_, duals, W_, t);
+    bool ascend = true;
+    const std::vector<std::int64_t> ends = even_shares(ascend);
+    if (ascend && problem_.rows.kind != Index::dense) cut_rows(ends);
+    std::int64_t begin = 0;
+    for (std::size_t t = 0; t < ends.size(); ++t) {
+      Share share{begin, ends[t]};
+      if (!cuts_.empty()) {
+        share.first = cuts_[t].data();
+        share.last = cuts_[t + 1].data();
+      }
+      Worker& worker = workers_.emplace_back(share);
+      worker.reduced = std::make_unique<Reduced<T>>(problem_, duals, W_, static_cast<int>(t));
+      begin = ends[t];
     }
+  }
+
+  // Where the share of each worker ends, so that all have as many stored values to go through; and
+  // whether the features of every row ascend.
+  std::vector<std::int64_t> even_shares(bool& ascend) const {
+    const auto d = static_cast<std::size_t>(problem_.rows.d);
+    std::vector<std::int64_t> ends(static_cast<std::size_t>(n_threads_), problem_.rows.d);
+    std::vector<std::int64_t> stored(d, 1);
+    Row<T> row;
+    for (std::int64_t i = 0; problem_.rows.kind != Index::dense && i < problem_.rows.n; ++i) {
+      problem_.rows.read(i, row);
+      ascend = ascend && row.size <= std::numeric_limits<std::int32_t>::max();
+      std::int64_t before = -1;
+      for_each_feature(row, [&](std::int64_t j, T) {
+        ++stored[static_cast<std::size_t>(j)];
+        if (j <= before) ascend = false;
+        before = j;
+      });
+    }
+    const auto total =
+        static_cast<double>(std::accumulate(stored.begin(), stored.end(), std::int64_t{0}));
+    double sum = 0;
+    std::size_t part = 0;
+    for (std::size_t j = 0; j < d; ++j) {
+      sum += static_cast<double>(stored[j]);
+      while (part + 1 < ends.size() && sum * n_threads_ >= total * static_cast<double>(part + 1))
+        ends[part++] = static_cast<std::int64_t>(j) + 1;
+    }
+    return ends;
+  }
+
+  // Where the share of each worker begins in each row, and ends.
+  void cut_rows(const std::vector<std::int64_t>& ends) {
+    const auto n = static_cast<std::size_t>(problem_.rows.n);
+    cuts_.assign(ends.size() + 1, std::vector<std::int32_t>(n, 0));
+    Row<T> row;
+    for (std::size_t i = 0; i < n; ++i) {
+      problem_.rows.read(static_cast<std::int64_t>(i), row);
+      std::size_t part = 0;
+      std::int32_t p = 0;
+      for_each_feature(row, [&](std::int64_t j, T) {
+        while (j >= ends[part]) cuts_[++part][i] = p;
+        ++p;
+      });
+      while (part < ends.size()) cuts_[++part][i] = p;
+    }
+  }
+
+  // Room for so many numbers, from the start of a cache line on.
+  static T* aligned(std::vector<T>& room, std::size_t size) {
+    constexpr std::uintptr_t kLine = 64;
+    room.assign(size + kLine / sizeof(T), T(0));
+    const auto over = reinterpret_cast<std::uintptr_t>(room.data()) % kLine;
+    return room.data() + (over ? (kLine - over) / sizeof(T) : 0);
   }
 
   bool together(Totals& totals, Round& seen) {
@@ -335,22 +443,39 @@ class DualSolver {
     std::atomic<bool> failed{false};
     std::exception_ptr failure;
     const std::int64_t before = seen.visits;
+    const auto lanes = static_cast<std::size_t>(problem_.lanes);
+    std::vector<T> room;
+    T* const scores = aligned(room, K * block * K * lanes);
+    const auto partial = [&](std::size_t visit, std::size_t part) {
+      return scores + (visit * K + part) * lanes;
+    };
 
     const auto work = [&](std::size_t t) {
       Worker& worker = workers_[t];
       Reduced<T>& reduced = *worker.reduced;
       reduced.totals = {};
       reduced.curvature = curvature_;
+      worker.settled.clear();
       worker.violation = 0;
       worker.work = 0;
       for (std::size_t b = 0; b < active_.size(); b += K * block) {
+        const std::size_t end = std::min(b + K * block, active_.size());
+        for (std::size_t v = b; v < end; ++v) {
+          look_ahead(v, worker.share);
+          if (v % K == t) {
+            fetch_place(active_[v]);
+            if (v >= b + K) fetch(duals.list(active_[v - K]));
+          }
+          reduced.score(active_[v], worker.share, partial(v - b, t));
+        }
+        barrier.wait();
         worker.moves.clear();
         worker.visits.clear();
         try {
-          const std::size_t end = std::min(b + (t + 1) * block, active_.size());
-          for (std::size_t v = b + t * block; v < end; ++v) {
-            look_ahead(v, end);
-            note(reduced, reduced.find(active_[v]), v, worker.violation, worker.work);
+          for (std::size_t v = b; v < end; ++v) {
+            if (v % K != t) continue;
+            note(reduced, reduced.find(active_[v], partial(v - b, 0), n_threads_), v,
+                 worker.settled, worker.violation, worker.work);
             const auto& moves = reduced.moves();
             if (moves.empty()) continue;
             worker.moves.insert(worker.moves.end(), moves.begin(), moves.end());
@@ -358,8 +483,7 @@ class DualSolver {
           }
           if (t == 0 && worker.work >= kWorkBetweenPolls) {
             worker.work = 0;
-            const auto done = static_cast<std::int64_t>(std::min(b + K * block, active_.size()));
-            if (!(*poll_)(before + done)) stop = true;
+            if (!(*poll_)(before + static_cast<std::int64_t>(end))) stop = true;
           }
         } catch (...) {
           if (!failed.exchange(true)) failure = std::current_exception();
@@ -373,9 +497,7 @@ class DualSolver {
             begin = end;
           }
         }
-        const bool leave = stop;  // nobody sets it between the barriers
-        barrier.wait();
-        if (leave) return;
+        if (stop) return;  // nobody sets it before all have come to the next barrier
       }
     };
     enum : int { wait, go, give_up };
@@ -399,6 +521,7 @@ class DualSolver {
     T violation = 0;
     for (const Worker& worker : workers_) {
       take(*worker.reduced, totals);
+      settled_.insert(settled_.end(), worker.settled.begin(), worker.settled.end());
       violation = std::max(violation, worker.violation);
     }
     seen.violation = static_cast<double>(violation);
@@ -413,16 +536,18 @@ class DualSolver {
   Random random_;
   const int n_threads_;
   std::vector<std::uint32_t> live_, flat_, active_;
-  std::vector<std::uint8_t> settled_;
+  std::vector<std::size_t> settled_;  // places in the list of active ones
   std::int64_t overflow_ = -1;
+  double little_ = 0;  // a violation at which an example waits for the next round
   double wanted_ = 1;  // an epoch's violation below which all examples come back
   double norm2_ = 0, linear_ = 0;
   double per_visit_ = 0;  // numbers that a visit reads, on average
   double last_dual_ = -std::numeric_limits<double>::infinity();
-  std::int64_t block_ = kFirstBlock;
-  T curvature_ = 1;
+  std::int64_t block_ = kLeastBlock;
+  T curvature_ = kRelaxed;
   std::unique_ptr<Reduced<T>> alone_;
   std::vector<Worker> workers_;
+  std::vector<std::vector<std::int32_t>> cuts_;  // of sparse rows into shares
   const std::function<bool(std::int64_t)>* poll_ = nullptr;
 };
 

@@ -366,6 +366,8 @@ void wide_add_stretch(const T* x, F feature, i64 size, const double* c, i64 lane
   Vec<double, N> step[M];
   for (int m = 0; m < M; ++m) step[m] = load<N>(c + m * N);
   for (i64 p = 0; p < size; ++p) {
+    if (F::sparse && p + kAhead < size)
+      for (int m = 0; m < M; ++m) prefetch(W + feature.at(p + kAhead) * lanes + m * N);
     if (x[p] == 0) continue;
     double* w = W + feature.at(p) * lanes;
     const double v = static_cast<double>(x[p]);

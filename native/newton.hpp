@@ -324,8 +324,8 @@ class Newton {
                 carriers += in;
               }
               const T mean = sum / carriers;
-              const T scale = static_cast<T>(every) *
-                              near_cap_[static_cast<std::size_t>(who[b])] / static_cast<T>(width);
+              const T scale = static_cast<T>(every) * near_cap_[static_cast<std::size_t>(who[b])] /
+                              static_cast<T>(width);
               T* c = sums.next(x[b]);
               for (std::int32_t r = 0; r < k_; ++r)
                 c[r] = pi[r] > 0 ? scale * (mine[r] - mean) : T(0);

@@ -63,22 +63,13 @@ struct Move {
   T step;
 };
 
-// What one of several workers keeps of the weights: of a wide table some lanes, of a narrow one
-// some features.
+// The features whose weights one of several workers keeps to itself; the first keeps the constant
+// one too.
 struct Share {
-  std::int64_t lane, lane_end, feature, feature_end;
-  bool all_features, bias;
-
-  Share(std::int64_t lanes, std::int64_t d, std::int64_t part, std::int64_t parts) {
-    constexpr std::int64_t kStretch = 16;
-    const std::int64_t stretches = lanes / kStretch;
-    all_features = stretches >= parts;
-    bias = all_features || part == 0;
-    lane = all_features ? stretches * part / parts * kStretch : 0;
-    lane_end = all_features ? stretches * (part + 1) / parts * kStretch : lanes;
-    feature = all_features ? 0 : d * part / parts;
-    feature_end = all_features ? d : d * (part + 1) / parts;
-  }
+  std::int64_t begin, end;
+  // Where its part of each sparse row begins and ends; null where rows are in no order.
+  const std::int32_t* first = nullptr;
+  const std::int32_t* last = nullptr;
 };
 
 template <class T>
@@ -103,69 +94,37 @@ class Reduced {
   const std::vector<Move<T>>& moves() const { return moves_; }
 
   Visit<T> visit(std::int64_t i) {
-    find(i);
-    if (!moves_.empty()) apply(row_, 0, problem_.lanes);
+    const Share all{0, problem_.rows.d};
+    score(i, all, scores_.data());
+    settle(i);
+    apply(all);
     return seen_;
   }
 
-  // The moves of a visit; the weights stay as they are.
-  Visit<T> find(std::int64_t i) {
-    problem_.rows.read(i, row_);
-    const T* bias = problem_.intercept ? W_ + problem_.rows.d * problem_.lanes : nullptr;
-    problem_.ops.score(row_, W_, problem_.lanes, bias, scores_.data());
-    norm_ = problem_.norm[static_cast<std::size_t>(i)];
-    A_ = curvature * norm_;
-    cap_ = static_cast<T>(problem_.cap(i));
-    moves_.clear();
-    seen_ = {};
-    switch (problem_.shape(i)) {
-      case Shape::none:
-        seen_.settled = true;
-        break;
-      case Shape::one_class:
-        one_class(i);
-        break;
-      case Shape::centred:
-        centred(i);
-        break;
-      case Shape::fan:
-        fan(i);
-        break;
-      case Shape::sides:
-        sides(i);
-        break;
-      case Shape::pairs:
-        pairs(i);
-        break;
-    }
-    return seen_;
+  // What a share of the weights gives the scores of example i.
+  void score(std::int64_t i, const Share& share, T* s) {
+    read(i, share);
+    const T* bias = problem_.intercept && share.begin == 0 ? bias_row() : nullptr;
+    problem_.ops.score(row_, first_row(share), problem_.lanes, bias, s);
   }
 
-  // Of the moves begin..end of example i, whoever found them, those in a share of the weights.
+  // The moves of a visit whose scores are the sum of `parts`, which lie `lanes` apart.
+  Visit<T> find(std::int64_t i, const T* partial, std::int64_t parts) {
+    const std::int64_t lanes = problem_.lanes;
+    std::copy(partial, partial + lanes, scores_.begin());
+    for (std::int64_t p = 1; p < parts; ++p)
+      for (std::int64_t l = 0; l < lanes; ++l)
+        scores_[static_cast<std::size_t>(l)] += partial[p * lanes + l];
+    return settle(i);
+  }
+
+  // Makes the moves begin..end of example i, whoever found them, in a share of the weights.
   void follow(std::int64_t i, const std::vector<Move<T>>& moves, std::size_t begin, std::size_t end,
               const Share& share) {
-    const std::int64_t lanes = problem_.lanes;
-    problem_.rows.read(i, row_);
-    moves_.clear();
-    for (std::size_t m = begin; m < end; ++m)
-      if (moves[m].label >= share.lane && moves[m].label < share.lane_end)
-        moves_.push_back(moves[m]);
-    if (share.all_features) {
-      apply(row_, share.lane, share.lane_end);
-      return;
-    }
-    T* const table = W_;
-    if (row_.kind == Index::dense) {
-      for (const Move<T>& move : moves_) step_[static_cast<std::size_t>(move.label)] = move.step;
-      problem_.ops.add(part_of(row_, share), step_.data(), lanes, table + share.feature * lanes);
-      for (const Move<T>& move : moves_) step_[static_cast<std::size_t>(move.label)] = 0;
-    } else {
-      for_each_feature(row_, [&](std::int64_t j, T x) {
-        if (j < share.feature || j >= share.feature_end) return;
-        for (const Move<T>& move : moves_) table[j * lanes + move.label] += x * move.step;
-      });
-    }
-    if (share.bias) apply_to_bias();
+    read(i, share);
+    moves_.assign(moves.begin() + static_cast<std::ptrdiff_t>(begin),
+                  moves.begin() + static_cast<std::ptrdiff_t>(end));
+    apply(share);
   }
 
   // A row of zeros: its pairs cost what they cost, whatever the weights. Its masses never change.
@@ -208,6 +167,83 @@ class Reduced {
   static constexpr T kTiny = 4 * std::numeric_limits<T>::epsilon();
   static constexpr T kInfinity = std::numeric_limits<T>::infinity();
 
+  T* bias_row() const { return W_ + problem_.rows.d * problem_.lanes; }
+  // Where the weights of a row's first feature stand, if it is dense and cut to the share.
+  T* first_row(const Share& share) const {
+    return row_.kind == Index::dense ? W_ + share.begin * problem_.lanes : W_;
+  }
+
+  // The row of example i, as far as its features are of the share.
+  void read(std::int64_t i, const Share& share) {
+    problem_.rows.read(i, row_);
+    if (share.begin == 0 && share.end == problem_.rows.d) return;
+    switch (row_.kind) {
+      case Index::dense:
+        row_.values += share.begin;
+        row_.size = share.end - share.begin;
+        break;
+      case Index::int32:
+        cut(i, static_cast<const std::int32_t*>(row_.index), share, cut32_);
+        break;
+      case Index::int64:
+        cut(i, static_cast<const std::int64_t*>(row_.index), share, cut64_);
+        break;
+    }
+  }
+
+  // A sparse row in order has the share's features side by side; of another they are copied.
+  template <class I>
+  void cut(std::int64_t i, const I* index, const Share& share, std::vector<I>& kept) {
+    if (share.first) {
+      row_.values += share.first[i];
+      row_.index = index + share.first[i];
+      row_.size = share.last[i] - share.first[i];
+      return;
+    }
+    kept.clear();
+    cut_values_.clear();
+    for (std::int64_t p = 0; p < row_.size; ++p) {
+      if (index[p] < share.begin || index[p] >= share.end) continue;
+      kept.push_back(index[p]);
+      cut_values_.push_back(row_.values[p]);
+    }
+    row_.values = cut_values_.data();
+    row_.index = kept.data();
+    row_.size = static_cast<std::int64_t>(kept.size());
+  }
+
+  // The moves of a visit, from the scores.
+  Visit<T> settle(std::int64_t i) {
+    norm_ = problem_.norm[static_cast<std::size_t>(i)];
+    // Pairs are not solved exactly, and so must not be overdone.
+    const bool inexact = problem_.shape(i) == Shape::pairs;
+    A_ = norm_ * (inexact ? std::max(curvature, T(1)) : curvature);
+    cap_ = static_cast<T>(problem_.cap(i));
+    moves_.clear();
+    seen_ = {};
+    switch (problem_.shape(i)) {
+      case Shape::none:
+        seen_.settled = true;
+        break;
+      case Shape::one_class:
+        one_class(i);
+        break;
+      case Shape::centred:
+        centred(i);
+        break;
+      case Shape::fan:
+        fan(i);
+        break;
+      case Shape::sides:
+        sides(i);
+        break;
+      case Shape::pairs:
+        pairs(i);
+        break;
+    }
+    return seen_;
+  }
+
   // Masses that should add up to their cap do so up to rounding.
   static bool full(T total, T most) { return total >= most * (1 - 16 * kTiny); }
 
@@ -216,10 +252,6 @@ class Reduced {
   static T violation(T most, T least, T total, T cap) {
     most = std::max(most, T(0));
     return most - (full(total, cap) ? least : std::min(least, T(0)));
-  }
-
-  static Row<T> part_of(const Row<T>& row, const Share& share) {
-    return {row.values + share.feature, nullptr, share.feature_end - share.feature, Index::dense};
   }
 
   // ---- stars ----------------------------------------------------------------------------------
@@ -756,41 +788,33 @@ class Reduced {
     std::copy(duals.begin(), duals.end(), to);
   }
 
-  // W += x times the moves, all in lanes low..high. A few labels of many are cheaper one number at
-  // a time.
-  void apply(const Row<T>& row, std::int64_t low, std::int64_t high) {
+  // W += x times the moves, for the share's features. A few labels of many are cheaper one number
+  // at a time.
+  void apply(const Share& share) {
     constexpr std::int64_t kLanesPerVector = 64 / static_cast<std::int64_t>(sizeof(T));
     const auto count = static_cast<std::int64_t>(moves_.size());
     if (count == 0) return;
     const std::int64_t lanes = problem_.lanes;
-    T* const table = W_;
-    if (2 * count * kLanesPerVector >= high - low) {
+    T* const table = first_row(share);
+    if (2 * count * kLanesPerVector >= lanes) {
       for (const Move<T>& move : moves_) step_[static_cast<std::size_t>(move.label)] = move.step;
-      if (high - low == lanes)
-        problem_.ops.add(row, step_.data(), lanes, table);
-      else
-        problem_.ops.add_part(row, step_.data() + low, high - low, lanes, table + low);
+      problem_.ops.add(row_, step_.data(), lanes, table);
       for (const Move<T>& move : moves_) step_[static_cast<std::size_t>(move.label)] = 0;
     } else if (count == 2) {
       const Move<T> a = moves_[0], b = moves_[1];
-      for_each_feature(row, [=](std::int64_t j, T x) {
+      for_each_feature(row_, [=](std::int64_t j, T x) {
         T* w = table + j * lanes;
         w[a.label] += x * a.step;
         w[b.label] += x * b.step;
       });
     } else {
-      for_each_feature(row, [&](std::int64_t j, T x) {
+      for_each_feature(row_, [&](std::int64_t j, T x) {
         T* w = table + j * lanes;
         for (const Move<T>& move : moves_) w[move.label] += x * move.step;
       });
     }
-    apply_to_bias();
-  }
-
-  void apply_to_bias() {
-    if (!problem_.intercept) return;
-    T* bias = W_ + problem_.rows.d * problem_.lanes;
-    for (const Move<T>& move : moves_) bias[move.label] += move.step;
+    if (!problem_.intercept || share.begin > 0) return;
+    for (const Move<T>& move : moves_) bias_row()[move.label] += move.step;
   }
 
   const Problem<T>& problem_;
@@ -801,6 +825,9 @@ class Reduced {
   Row<T> row_{};
   T norm_ = 0, A_ = 0, cap_ = 0, total_ = 0;
   Visit<T> seen_;
+  std::vector<std::int32_t> cut32_;
+  std::vector<std::int64_t> cut64_;
+  std::vector<T> cut_values_;
   std::vector<T> v_, old_;  // rays of a class
   std::vector<std::int32_t> key_;
   std::vector<T> scores_, step_, mass_, beta_, over_, under_;

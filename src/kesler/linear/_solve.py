@@ -69,7 +69,7 @@ def solve(
         step = Auto(problem, tol, start)
     else:
         step = DualSweeps(problem, tol, start)
-    with _libraries().limit(limits=problem.n_threads, user_api="blas"):
+    with _libraries().limit(limits=1, user_api="blas"):
         outcome = run(
             step, max_iter=max_iter, tol=tol, time_budget=time_budget, verbose=verbose, label=label
         )
