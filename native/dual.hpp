@@ -4,9 +4,9 @@
 //
 // Design. A round visits all examples once, then again and again those that have not settled, until
 // the largest violation of an epoch falls below a threshold that halves from round to round; of
-// sparse rows those with little violation wait for the next round too. What
-// the full pass sees gives an estimate of the duality gap, so that the certificate
-// (certificate.hpp) is asked for when it has something to say.
+// sparse rows those with little violation wait for the next round too. What the full pass sees
+// gives an estimate of the duality gap, so that the certificate (certificate.hpp) is asked for when
+// it has something to say.
 //
 // Threads. Every worker keeps the weights of some features to itself: no other ever reads them, so
 // they stay in the caches of one processor. Visits go in small blocks: each worker scores all
@@ -134,7 +134,8 @@ class DualSolver {
         wanted_ /= 2;
         break;
       }
-      if (seen.visits >= most || (little_ > 0 && seen.violation < kFallen * first)) break;
+      if (seen.visits >= most) break;
+      if (little_ > 0 && (seen.violation < kFallen * first || seen.epochs >= kMostEpochs)) break;
     }
     return seen;
   }
@@ -143,16 +144,14 @@ class DualSolver {
   static constexpr auto kSettled = std::numeric_limits<std::uint32_t>::max();  // no example
   static constexpr T kLeastNorm = sizeof(T) == 4 ? T(1e-30) : T(1e-290);
   static constexpr double kParallel = 1 << 21;  // numbers in an epoch worth more than one thread
-  // A visit goes a little further than its own problem asks: over-relaxation, Young (1954), which
-  // never lowers the dual objective while the curvature is above half the true one.
-  static constexpr T kRelaxed = T(1) / T(1.2);
   // Of sparse rows few examples keep the gap open in the end: those with this part of the largest
   // violation of the last epoch wait, until the others have come down to that of the full pass. Of
   // dense rows, whose examples all pull at the same weights, that takes longer.
   static constexpr double kLittle = 0.03, kFallen = 0.1;
+  static constexpr std::int64_t kMostEpochs = 100;  // the last few may be at odds by rounding alone
   // Visits of a worker in a block: what they read should outweigh that all wait for each other.
-  static constexpr double kBlockSize = 1 << 15;
-  static constexpr std::int64_t kLeastBlock = 4, kMostBlock = 4;
+  static constexpr double kBlockSize = 1 << 14;
+  static constexpr std::int64_t kLeastBlock = 2, kMostBlock = 4;
 
   // Takes more care where the dual objective fell.
   void keep_rising() {
@@ -324,7 +323,7 @@ class DualSolver {
 
   bool alone(Totals& totals, Round& seen) {
     alone_->totals = {};
-    alone_->curvature = kRelaxed;
+    alone_->curvature = 1;
     T violation = 0;
     std::int64_t work = 0;
     bool going = true;
@@ -474,7 +473,7 @@ class DualSolver {
         try {
           for (std::size_t v = b; v < end; ++v) {
             if (v % K != t) continue;
-            note(reduced, reduced.find(active_[v], partial(v - b, 0), n_threads_), v,
+            note(reduced, reduced.find(active_[v], partial(v - b, 0), n_threads_, worker.moves), v,
                  worker.settled, worker.violation, worker.work);
             const auto& moves = reduced.moves();
             if (moves.empty()) continue;
@@ -544,7 +543,7 @@ class DualSolver {
   double per_visit_ = 0;  // numbers that a visit reads, on average
   double last_dual_ = -std::numeric_limits<double>::infinity();
   std::int64_t block_ = kLeastBlock;
-  T curvature_ = kRelaxed;
+  T curvature_ = 1;
   std::unique_ptr<Reduced<T>> alone_;
   std::vector<Worker> workers_;
   std::vector<std::vector<std::int32_t>> cuts_;  // of sparse rows into shares

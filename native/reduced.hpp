@@ -108,13 +108,17 @@ class Reduced {
     problem_.ops.score(row_, first_row(share), problem_.lanes, bias, s);
   }
 
-  // The moves of a visit whose scores are the sum of `parts`, which lie `lanes` apart.
-  Visit<T> find(std::int64_t i, const T* partial, std::int64_t parts) {
+  // The moves of a visit whose scores are the sum of `parts`, which lie `lanes` apart, and of what
+  // `found`, the moves found since, give them by the constant feature that all rows share.
+  Visit<T> find(std::int64_t i, const T* partial, std::int64_t parts,
+                const std::vector<Move<T>>& found) {
     const std::int64_t lanes = problem_.lanes;
     std::copy(partial, partial + lanes, scores_.begin());
     for (std::int64_t p = 1; p < parts; ++p)
       for (std::int64_t l = 0; l < lanes; ++l)
         scores_[static_cast<std::size_t>(l)] += partial[p * lanes + l];
+    if (problem_.intercept)
+      for (const Move<T>& move : found) scores_[static_cast<std::size_t>(move.label)] += move.step;
     return settle(i);
   }
 
@@ -215,9 +219,7 @@ class Reduced {
   // The moves of a visit, from the scores.
   Visit<T> settle(std::int64_t i) {
     norm_ = problem_.norm[static_cast<std::size_t>(i)];
-    // Pairs are not solved exactly, and so must not be overdone.
-    const bool inexact = problem_.shape(i) == Shape::pairs;
-    A_ = norm_ * (inexact ? std::max(curvature, T(1)) : curvature);
+    A_ = curvature * norm_;
     cap_ = static_cast<T>(problem_.cap(i));
     moves_.clear();
     seen_ = {};
