@@ -368,7 +368,7 @@ class DualSolver {
     if (ascend && problem_.rows.kind != Index::dense) cut_rows(ends);
     std::int64_t begin = 0;
     for (std::size_t t = 0; t < ends.size(); ++t) {
-      Share share{begin, ends[t]};
+      Share share{begin, ends[t], t == 0};
       if (!cuts_.empty()) {
         share.first = cuts_[t].data();
         share.last = cuts_[t + 1].data();

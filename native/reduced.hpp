@@ -63,10 +63,10 @@ struct Move {
   T step;
 };
 
-// The features whose weights one of several workers keeps to itself; the first keeps the constant
-// one too.
+// The features whose weights one of several workers keeps to itself.
 struct Share {
   std::int64_t begin, end;
+  bool constant = true;  // the constant one too?
   // Where its part of each sparse row begins and ends; null where rows are in no order.
   const std::int32_t* first = nullptr;
   const std::int32_t* last = nullptr;
@@ -104,7 +104,7 @@ class Reduced {
   // What a share of the weights gives the scores of example i.
   void score(std::int64_t i, const Share& share, T* s) {
     read(i, share);
-    const T* bias = problem_.intercept && share.begin == 0 ? bias_row() : nullptr;
+    const T* bias = problem_.intercept && share.constant ? bias_row() : nullptr;
     problem_.ops.score(row_, first_row(share), problem_.lanes, bias, s);
   }
 
@@ -815,7 +815,7 @@ class Reduced {
         for (const Move<T>& move : moves_) w[move.label] += x * move.step;
       });
     }
-    if (!problem_.intercept || share.begin > 0) return;
+    if (!problem_.intercept || !share.constant) return;
     for (const Move<T>& move : moves_) bias_row()[move.label] += move.step;
   }
 
