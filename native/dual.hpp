@@ -449,6 +449,15 @@ class DualSolver {
       return scores + (visit * K + part) * lanes;
     };
 
+    // What fails in a thread is told when all have come to an end.
+    const auto guarded = [&](auto body) {
+      try {
+        body();
+      } catch (...) {
+        if (!failed.exchange(true)) failure = std::current_exception();
+      }
+    };
+
     const auto work = [&](std::size_t t) {
       Worker& worker = workers_[t];
       Reduced<T>& reduced = *worker.reduced;
@@ -459,18 +468,20 @@ class DualSolver {
       worker.work = 0;
       for (std::size_t b = 0; b < active_.size(); b += K * block) {
         const std::size_t end = std::min(b + K * block, active_.size());
-        for (std::size_t v = b; v < end; ++v) {
-          look_ahead(v, worker.share);
-          if (v % K == t) {
-            fetch_place(active_[v]);
-            if (v >= b + K) fetch(duals.list(active_[v - K]));
+        guarded([&] {
+          for (std::size_t v = b; v < end; ++v) {
+            look_ahead(v, worker.share);
+            if (v % K == t) {
+              fetch_place(active_[v]);
+              if (v >= b + K) fetch(duals.list(active_[v - K]));
+            }
+            reduced.score(active_[v], worker.share, partial(v - b, t));
           }
-          reduced.score(active_[v], worker.share, partial(v - b, t));
-        }
+        });
         barrier.wait();
         worker.moves.clear();
         worker.visits.clear();
-        try {
+        guarded([&] {
           for (std::size_t v = b; v < end; ++v) {
             if (v % K != t) continue;
             note(reduced, reduced.find(active_[v], partial(v - b, 0), n_threads_, worker.moves), v,
@@ -484,19 +495,19 @@ class DualSolver {
             worker.work = 0;
             if (!(*poll_)(before + static_cast<std::int64_t>(end))) stop = true;
           }
-        } catch (...) {
-          if (!failed.exchange(true)) failure = std::current_exception();
-          stop = true;
-        }
+        });
+        if (failed) stop = true;  // set nowhere else than between these barriers
         barrier.wait();
-        for (const Worker& other : workers_) {
-          std::size_t begin = 0;
-          for (const auto& [i, end] : other.visits) {
-            reduced.follow(i, other.moves, begin, end, worker.share);
-            begin = end;
+        guarded([&] {
+          for (const Worker& other : workers_) {
+            std::size_t begin = 0;
+            for (const auto& [i, end] : other.visits) {
+              reduced.follow(i, other.moves, begin, end, worker.share);
+              begin = end;
+            }
           }
-        }
-        if (stop) return;  // nobody sets it before all have come to the next barrier
+        });
+        if (stop) return;
       }
     };
     enum : int { wait, go, give_up };
