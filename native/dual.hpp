@@ -3,10 +3,10 @@
 // classes.
 //
 // Design. A round visits all examples once, then again and again those that have not settled, until
-// the largest violation of an epoch falls below a threshold that halves from round to round; of
-// sparse rows those with little violation wait for the next round too. What the full pass sees
-// gives an estimate of the duality gap, so that the certificate (certificate.hpp) is asked for when
-// it has something to say.
+// the largest violation of an epoch falls below a threshold that halves from round to round; where
+// rows share few features those with little violation wait for the next round too. What the full
+// pass sees gives an estimate of the duality gap, so that the certificate (certificate.hpp) is
+// asked for when it has something to say.
 //
 // Threads. Every worker keeps the weights of some features to itself: no other ever reads them, so
 // they stay in the caches of one processor. Visits go in small blocks: each worker scores all
@@ -129,7 +129,7 @@ class DualSolver {
         seen.dual = linear_ - norm2_ / 2;
         if (seen.primal - seen.dual <= target * seen.primal) break;
       }
-      little_ = problem_.rows.kind == Index::dense ? 0 : kLittle * seen.violation;
+      little_ = scattered_ ? kLittle * seen.violation : 0;
       if (seen.violation < wanted_) {
         wanted_ /= 2;
         break;
@@ -144,10 +144,10 @@ class DualSolver {
   static constexpr auto kSettled = std::numeric_limits<std::uint32_t>::max();  // no example
   static constexpr T kLeastNorm = sizeof(T) == 4 ? T(1e-30) : T(1e-290);
   static constexpr double kParallel = 1 << 21;  // numbers in an epoch worth more than one thread
-  // Of sparse rows few examples keep the gap open in the end: those with this part of the largest
-  // violation of the last epoch wait, until the others have come down to that of the full pass. Of
-  // dense rows, whose examples all pull at the same weights, that takes longer.
-  static constexpr double kLittle = 0.03, kFallen = 0.1;
+  // Of rows that share few features few examples keep the gap open in the end: those with this part
+  // of the largest violation of the last epoch wait, until the others have come down to that of the
+  // full pass. Where all examples pull at the same weights that takes longer.
+  static constexpr double kLittle = 0.03, kFallen = 0.1, kScattered = 0.05;
   static constexpr std::int64_t kMostEpochs = 100;  // the last few may be at odds by rounding alone
   // Visits of a worker in a block: what they read should outweigh that all wait for each other.
   static constexpr double kBlockSize = 1 << 14;
@@ -208,6 +208,8 @@ class DualSolver {
       if (shape == Shape::none || !(problem_.cap(i) > 0)) continue;
       (norm < kLeastNorm ? flat_ : live_).push_back(static_cast<std::uint32_t>(i));
     }
+    const double all = static_cast<double>(n) * static_cast<double>(problem_.rows.d);
+    scattered_ = problem_.rows.kind != Index::dense && per_visit_ < kScattered * all;
     per_visit_ = 64 + per_visit_ / static_cast<double>(std::max<std::int64_t>(n, 1)) *
                           static_cast<double>(problem_.lanes);
     block_ =
@@ -548,8 +550,9 @@ class DualSolver {
   std::vector<std::uint32_t> live_, flat_, active_;
   std::vector<std::size_t> settled_;  // places in the list of active ones
   std::int64_t overflow_ = -1;
-  double little_ = 0;  // a violation at which an example waits for the next round
-  double wanted_ = 1;  // an epoch's violation below which all examples come back
+  bool scattered_ = false;  // have rows few features in common?
+  double little_ = 0;       // a violation at which an example waits for the next round
+  double wanted_ = 1;       // an epoch's violation below which all examples come back
   double norm2_ = 0, linear_ = 0;
   double per_visit_ = 0;  // numbers that a visit reads, on average
   double last_dual_ = -std::numeric_limits<double>::infinity();

@@ -303,7 +303,8 @@ class Reduced {
         return;
       }
       set_ray(m++, s[r], T(0), r);
-      level = -base;
+      // From -base on, a tiny cap would be lost beside what base holds.
+      level = std::max(-base, s[r] - c.most * c.E);
       s[r] = -kInfinity;
     }
     level = balance_class(m, c, base, level);

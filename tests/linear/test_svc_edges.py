@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from machines import CELLS, blobs, fit
+from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import kesler
@@ -96,3 +97,30 @@ def test_a_scorer_judges_the_model_that_is_asked_for():
     assert set(seen) == {"sum"}
     with pytest.raises(ValueError, match="asks for probabilities"):
         ConstraintSVCCV([0.1], cv=2, scoring="neg_log_loss", calibration=2).fit(X, y)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_cap_lost_beside_one(form, dtype):
+    """Masses of next to nothing are found all the same."""
+    X, y = blobs(n=60, d=4, k=3)
+    for C in (1e-6, 1e-8, 1e-10):
+        model = fit(form(X.astype(dtype)), y, C=C, tol=1e-4, solver="dual")
+        assert (model.outcome_.status, model.n_iter_ <= 3) == ("converged", True)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_losses_of_rounding_that_a_large_cap_multiplies(form):
+    """Weights that part all classes fall short by their last digits; longer ones do not."""
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:300].astype(np.float32), y[:300]
+    model = fit(form(X), y, C=1e4, tol=1e-3, solver="dual")
+    assert model.outcome_.status == "converged"
+    assert model.margin_ > 0
+
+
+def test_few_features_that_all_rows_share_in_sparse_form():
+    """How rows are stored does not decide how long it takes."""
+    X, y = load_iris(return_X_y=True)
+    model = fit(sp.csr_array(X), y, C=100.0, tol=1e-3, max_iter=300)
+    assert model.outcome_.status == "converged"

@@ -19,6 +19,7 @@ _VISITS, _FEW = (
     10_000,
 )  # of a round at most: so many for each example, and of few examples so many
 _UNSEEN = 10  # rounds without a better estimate or a certificate
+_STRETCHES = 4.0 ** np.arange(1, 9)  # of the weights at the end, in units of the last digit
 _STALLED = 4  # certificates in a row that bring nothing: it is the precision that ends it
 
 
@@ -37,6 +38,7 @@ class DualSweeps:
         self._least = np.inf  # of the estimates
         self._unseen = 0
         self._stalled = 0
+        self._stretched = False
         self._best = np.inf
         self._best_dual = -np.inf
         self.dual = -np.inf  # as the last round estimated it
@@ -56,6 +58,9 @@ class DualSweeps:
             self._begin(report)
         if self._certified is not None and self._certified.gap <= self._tol:
             return Sweep(self._certified.gap)  # where it began is good enough
+        if self._stretched:  # back to the weights that the dual variables give
+            self._certify()
+            self._stretched = False
         self._certified = None
         target = self._tol * self._trust
         primal, dual = self._round(target, self.sweep_size, report)
@@ -70,10 +75,22 @@ class DualSweeps:
                 self._trust = min(0.9, max(0.1, estimate / certified.gap))
                 self._stalled = 0 if self._brought_something(certified) else self._stalled + 1
                 if self._stalled >= _STALLED:
-                    return Sweep(certified.gap, "precision")
+                    certified = self._stretch(certified)
+                    return Sweep(certified.gap, "" if certified.gap <= self._tol else "precision")
             return Sweep(certified.gap)
         # Only the certificate may end the loop.
         return Sweep(max(estimate / self._trust, float(np.nextafter(self._tol, np.inf))))
+
+    def _stretch(self, certified: Certified) -> Certified:
+        """Weights a little longer, where rounding leaves tiny losses that a large C multiplies."""
+        masses, table = Masses(*self._solver.masses()), self._table.copy()
+        for part in float(np.finfo(table.dtype).eps) * _STRETCHES:
+            longer = table * table.dtype.type(1 + part)
+            found = self._problem.certify(masses, longer)
+            if found.gap < certified.gap:
+                self._table[...], certified = longer, found
+        self._certified, self._stretched = certified, True
+        return certified
 
     def _brought_something(self, certified: Certified) -> bool:
         """Whether the gap fell, which goes up and down on its way, or the dual rose at all."""

@@ -7,6 +7,7 @@ the expansion of Har-Peled, Roth and Zimak (2002, section 3) for the sum. Nothin
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,6 +20,13 @@ from kesler.linear._sorter import FloatArray, Sorter, aligned_zeros, as_rows
 
 AGGREGATES = ("max", "sum")
 LOSSES = ("hinge", "squared_hinge")
+
+
+def processors() -> int:
+    """How many processors this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Masses(NamedTuple):
@@ -133,7 +141,7 @@ class Problem:
             self.intercept,
             table,
             self.seed,
-            self.n_threads,
+            min(self.n_threads, processors()),  # those of sweeps wait for each other all the time
         )
 
     def certify(self, masses: Masses, table: FloatArray, rebuild: bool = False) -> Certified:
