@@ -253,6 +253,8 @@ class DualSolver {
     return done;
   }
 
+  static constexpr std::size_t kFar = 4, kNear = 2;  // visits
+
   // These bring nearer what a visit needs: where its lists are told, its lists, its row, its
   // weights.
 #if defined(__GNUC__)
@@ -308,7 +310,6 @@ class DualSolver {
 
   // Brings nearer what the visits after v need to be scored by a share of the weights.
   void look_ahead(std::size_t v, const Share& share) const {
-    constexpr std::size_t kFar = 4, kNear = 2;
     if (v + kFar < active_.size()) fetch_row_place(active_[v + kFar]);
     if (v + kNear < active_.size()) fetch_row(active_[v + kNear]);
     // The next visit's come while this one counts.
@@ -330,8 +331,8 @@ class DualSolver {
     std::int64_t work = 0;
     bool going = true;
     for (std::size_t v = 0; v < active_.size() && going; ++v) {
-      if (v + 4 < active_.size()) fetch_place(active_[v + 4]);
-      if (v + 2 < active_.size()) fetch(duals.list(active_[v + 2]));
+      if (v + kFar < active_.size()) fetch_place(active_[v + kFar]);
+      if (v + kNear < active_.size()) fetch(duals.list(active_[v + kNear]));
       look_ahead(v, {0, problem_.rows.d});
       note(*alone_, alone_->visit(active_[v]), v, settled_, violation, work);
       ++seen.visits;

@@ -14,10 +14,8 @@ import scipy.sparse as sp
 from kesler._driver import Sweep
 from kesler.linear._machine import Certified, Masses, Problem, Solution, Start
 
-_VISITS, _FEW = (
-    4,
-    10_000,
-)  # of a round at most: so many for each example, and of few examples so many
+_VISITS = 4  # for each example in a round, at most
+_FEW = 10_000  # visits that a round of few examples may have all the same
 _UNSEEN = 10  # rounds without a better estimate or a certificate
 _STRETCHES = 4.0 ** np.arange(1, 9)  # of the weights at the end, in units of the last digit
 _STALLED = 4  # certificates in a row that bring nothing: it is the precision that ends it

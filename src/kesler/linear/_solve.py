@@ -69,6 +69,7 @@ def solve(
         step = Auto(problem, tol, start)
     else:
         step = DualSweeps(problem, tol, start)
+    # Idle threads of one BLAS (NumPy's, SciPy's) take the processors from the other's and ours.
     with _libraries().limit(limits=1, user_api="blas"):
         outcome = run(
             step, max_iter=max_iter, tol=tol, time_budget=time_budget, verbose=verbose, label=label
